@@ -30,7 +30,15 @@ class FittedMixture:
             vars(self).pop(name, None)
 
     def __getstate__(self):
-        return {"model": self.model, "stats": self.stats, "_tables": {}}
+        model = copy(self.model)
+        model.table = None
+        return {"model": model, "stats": self.stats, "_tables": {}}
+
+    def ready(self):
+        """The model with the table of its local steps, which pickles lack."""
+        if self.model.table is None:
+            self.model.table = self.model.table_of(self.expected, self.stats)
+        return self.model
 
     @cached_property
     def weights(self):

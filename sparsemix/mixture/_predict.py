@@ -41,7 +41,7 @@ class MixturePredictMixin:
     def _reading(self, model, rows):
         """The fitted model as it reads these rows, which may have missing values."""
         if model.incomplete >= rows.incomplete and model.annotated >= rows.annotated:
-            return model
+            return self._fitted.ready()
         return model.reading_more(rows, self._fitted.expected, self._fitted.stats)
 
     def _log_density(self, rows, workers):

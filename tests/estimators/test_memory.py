@@ -52,10 +52,11 @@ def test_models_of_words(make, expected, counts):
     ("covariance_type", "numbers"),
     [("full", D * (D + 1) / 2 + D), ("diag", 2 * D), ("spherical", D + 1)],
 )
-def test_statistics_of_rows(covariance_type, numbers, rows):
+def test_statistics_and_pickles_of_rows(covariance_type, numbers, rows):
     est = SparseGaussianMixture(200, covariance_type=covariance_type, max_iter=1, random_state=0, init_params="random")
     kept = sum(np.asarray(value).nbytes for _, value in est.fit(rows)._fitted.stats._arrays())
     assert kept == pytest.approx(8 * 200 * numbers, rel=0.2)
+    assert len(pickle.dumps(est)) == pytest.approx(kept, rel=0.2)
 
 
 @pytest.mark.parametrize("method", ["cvb0", "cvb"])

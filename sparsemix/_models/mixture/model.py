@@ -158,13 +158,18 @@ class MixtureModel:
     def _make_table(self, expected, stats, split):
         """Make the table and the search for the next local steps from the expected log likelihood."""
         self.family = self.family.under(expected)
-        self.table = expected.table(self.weights.expected_log(stats["count"]), self.dtype, split)
-        if self.incomplete:
-            self.table = missing.IncompleteTable(expected, self.table)
-        if self.annotated:
-            self.table = annotated.AnnotatedTable(self.table, self.owners, self.family.n_features)
+        self.table = self.table_of(expected, stats, split)
         if self.search is not None:
             self.search = self.search.updated(self._moments(expected, stats), self.table)
+
+    def table_of(self, expected, stats, split=serial):
+        """The table of local steps under the expected log likelihood."""
+        table = expected.table(self.weights.expected_log(stats["count"]), self.dtype, split)
+        if self.incomplete:
+            table = missing.IncompleteTable(expected, table)
+        if self.annotated:
+            table = annotated.AnnotatedTable(table, self.owners, self.family.n_features)
+        return table
 
     def _moments(self, expected, stats):  # noqa: ARG002
         """Moments of the components, from which the search computes neighbours."""
