@@ -178,7 +178,7 @@ def notes(records, groups, spread):
     elif any(record["seed"] is not None for record in records):
         out.append("One seed.")
     if any(map(on_its_own_corpus, records)):
-        out.append("†: its parameters or defaults were chosen on this corpus.")
+        out.append("†: parameters or defaults of sparsemix were chosen on this corpus.")
     clocks = [CLOCKS[clock] for clock in distinct(record["clock"] for record in records)]
     machines = distinct("{cpu}, {cores} cores".format(**record["machine"]) for record in records)
     versions = {}
@@ -190,7 +190,7 @@ def notes(records, groups, spread):
     days = sorted({record["date"] for record in records})
     commits = distinct(record["commit"] for record in records)
     when = days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
-    at = f", sources {commits[0]}" if len(commits) == 1 else f", {len(commits)} revisions of the sources"
+    at = f", sources {commits[0]}" if len(commits) == 1 else f", measured at {len(commits)} commits"
     clocks[0] = clocks[0][0].upper() + clocks[0][1:]
     out.append(f"{'; '.join(clocks)}; {'; '.join(machines)}; {packages}; {when}{at}.")
     return out

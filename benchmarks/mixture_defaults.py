@@ -55,7 +55,7 @@ def drawn(sizes, n_features, spread, row):
 
 
 def gaussian(rng, shape):
-    """Rows of its own Gaussian."""
+    """Rows of one Gaussian with a random covariance."""
     return rng.normal(size=shape) @ rng.normal(scale=0.7, size=(shape[1], shape[1]))
 
 

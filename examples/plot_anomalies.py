@@ -2,9 +2,9 @@
 Unusual rows
 ============
 
-A mixture gives every row a density; rows with a low one are unusual. This script learns what eight of the ten
-handwritten digits look like and looks for the two digits that it has never seen, and for odd specimens of those that it
-knows. It compares the result with ``IsolationForest`` and ``LocalOutlierFactor``.
+A mixture gives every row a density; rows with a low density are unusual. This script learns eight of the ten
+handwritten digits. It then looks for the two digits that it has not seen, and for unusual images of the other eight.
+``IsolationForest`` and ``LocalOutlierFactor`` do the same.
 """
 
 # %%

@@ -29,7 +29,7 @@ def quick_cases(items, turn):
 
 
 def seconds():
-    """Processor time of this process and of those that it has waited for."""
+    """CPU seconds of this process and of its finished child processes."""
     return sum(used.ru_utime + used.ru_stime for used in map(getrusage, (RUSAGE_SELF, RUSAGE_CHILDREN)))
 
 

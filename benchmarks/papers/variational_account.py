@@ -38,7 +38,7 @@ def bound_of(X, lda):
 
 
 def of_sklearn(X, topics, n_passes):
-    """Its bound after each epoch of its own."""
+    """The bound of scikit-learn after each of its own epochs."""
     lda, bounds = sklearn_at(X, topics), []
     for _ in range(n_passes):
         lda._em_step(X, total_samples=X.shape[0], batch_update=True)

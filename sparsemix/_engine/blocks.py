@@ -34,8 +34,8 @@ class Rows:
     source = None  # visitor of the full blocks, if these rows are a subsample
     informative = True  # False if the rows hold nothing to learn from
     kept = None  # the numbers of these rows in the caller's array; None: all
-    annotated = False  # whether rows are read with labels or variances of noise
-    labels = noise = None
+    annotated = False  # whether rows are read with their labels
+    labels = None
 
     def __init__(self, X, sample_weight=None, shift=None, dtype=None):
         self.X = X

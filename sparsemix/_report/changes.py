@@ -59,7 +59,7 @@ class Usage:
                 add_to(table, (b * len(self.keys) + slots)[inside], weights[inside])
 
     def changes(self, i, k):
-        """Words of topic k that are more, and less, frequent in each bin of stratification i than in the others."""
+        """Words of topic k that are more, and less, frequent in each bin of stratification i than in the rest."""
         table, tokens = self.tables[i]
         return contrasts(table[:, k], tokens[:, k], self.words[k])
 

@@ -360,7 +360,8 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
         labels : array-like of shape (n_samples,), int, default=None
             Label of each row, and -1 where it is not known. Each label has its own components, in proportion to the
             rows, and at least one (``component_labels_``). Labelled rows belong to components of their label,
-            unlabelled rows to any. ``predict_labels`` returns labels.
+            unlabelled rows to any. The labels initialise the components, so ``n_init`` has no effect.
+            ``predict_labels`` returns labels.
 
         Returns
         -------
@@ -369,8 +370,8 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
         Raises
         ------
         ValueError
-            For invalid values, with their row; negative weights; fewer rows or fewer labels than components; priors
-            that are not positive definite. A previously fitted model stays unchanged.
+            For invalid values, with their row; negative weights; fewer rows than components; more labels than
+            components; priors that are not positive definite. A previously fitted model stays unchanged.
         """
         return self._fit(X, sample_weight, checkpoint, labels=labels)
 
@@ -432,21 +433,22 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
         warn_of_counts(self.weights_, X)
 
     def _weighted(self, X, sample_weight, part, labels=None):
-        known = {"labels": check_labels(labels, len(X)) if labels is not None else None}
+        labels = None if labels is None else check_labels(labels, len(X))
         X, sample_weight, kept = of_positive_weight(X, sample_weight, part)
         rows = Rows(X, sample_weight)
         rows.kept = kept
-        known = {name: value if kept is None else value[kept] for name, value in known.items() if value is not None}
-        if known and self._params.candidates not in ("auto", "all"):
+        if labels is None:
+            return rows
+        if self._params.candidates not in ("auto", "all"):
             raise ValueError(
-                f"candidates={self._params.candidates} limits the components of a row, which {' and '.join(known)} "
-                "cannot be used with; set candidates='auto'"
+                f"candidates={self._params.candidates} limits the components of a row, so labels cannot be used with "
+                "it; set candidates='auto'"
             )
-        return AnnotatedRows(rows, **known) if known else rows
+        return AnnotatedRows(rows, labels if kept is None else labels[kept])
 
     def _fingerprints(self, rows):
-        known = [each for each in (rows.labels, rows.noise) if each is not None]
-        return [*super()._fingerprints(rows), *map(fingerprint, known)]
+        found = super()._fingerprints(rows)
+        return found if rows.labels is None else [*found, fingerprint(rows.labels)]
 
     def _started(self, rows, rng, workers, stream=False):
         return start_fit(self._params, rows, rng, workers, STREAM_INIT_ITER if stream else FIT_INIT_ITER)

@@ -321,7 +321,7 @@ def state_bytes(est):
 
 
 def test_memory_follows_the_clusters_that_live():
-    """A stream in which every document is the first of its own kind, and none comes again."""
+    """Every document of this stream has words that no other document has."""
     rows = sparse.csr_array(9 * np.eye(2000))
     est = streaming(word_prior=0.001, prune_threshold=1.5, merge_every=50)
     capacities = []

@@ -116,8 +116,8 @@ def test_an_unfitted_estimator_says_so(case):
 
 # What additive estimators publish whether it tells something or not.
 UNDOCUMENTED = {cls: {"converged_"} for cls in (SparseSCVB0LDA, SkipGramTopicModel)}  # no bound: they never converge
-# What is there under some parameters alone.
-AT_TIMES = {"feature_names_in_", "best_iter_", "stop_reason_"}
+# Attributes that some data or parameters give.
+AT_TIMES = {"feature_names_in_", "best_iter_", "stop_reason_", "component_labels_"}
 
 
 @per_class

@@ -174,7 +174,7 @@ def test_wrong_labels_are_refused(labels, message):
 def test_labels_refuse_what_contradicts_them():
     with pytest.raises(ValueError, match="give init_params a name instead of values"):
         mixture(init_params=X[:6]).fit(X, labels=Y)
-    with pytest.raises(ValueError, match=r"candidates=4 .* labels cannot be used with; set candidates='auto'"):
+    with pytest.raises(ValueError, match=r"candidates=4 .* labels cannot be used with it; set candidates='auto'"):
         mixture(candidates=4).fit(X, labels=Y)
     plain = mixture().fit(X)
     with pytest.raises(ValueError, match="labels were given to a mixture that was fitted without labels; call fit"):

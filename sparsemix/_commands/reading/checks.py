@@ -19,7 +19,7 @@ from sparsemix.skipgram import TokenSequences
 
 # Texts that are checked for problems with their words.
 SAMPLE = 200
-# A text is much longer than the others: by this factor of the median, and from this number of words on.
+# A text is much longer than most if it has this multiple of the median length and at least this number of words.
 MUCH_LONGER, LONG_TEXT = 20, 3000
 # Languages are mixed if at least this number of texts, and this share of the recognised ones, is in a second language.
 LEAST_MIXED, MIXED = 5, 0.1
@@ -51,7 +51,7 @@ def warnings_of(tally, texts, counts, vectorizer, encoding):
 
 
 def warnings_of_lengths(tally, texts):
-    """A warning of texts that are much longer than the others, such as a book among short texts."""
+    """A warning of texts that are much longer than most, such as a book among short texts."""
     lengths = np.diff(texts.ends)[texts.rows]
     longest, median = int(lengths.argmax()), max(1.0, float(np.median(lengths)))
     if tally.passages or lengths[longest] < MUCH_LONGER * median:

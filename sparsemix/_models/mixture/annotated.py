@@ -1,6 +1,6 @@
-"""Tables for annotated rows: values (D columns), then a label (one column), then noise variances, if any.
+"""Tables for rows with labels: values (D columns), then a label (one column).
 
-A labelled row may belong to the components of its label only. Rows of D columns have no annotations.
+A labelled row may belong to the components of its label only. Rows of D columns have no labels.
 """
 
 import numpy as np
@@ -10,16 +10,15 @@ UNKNOWN = -1
 
 
 def split(x, n_features):
-    """Values (n, D), labels (n,) and noise of rows; None where a row has no annotations."""
+    """Values (n, D), and labels (n,), or None if no label is known."""
     if x.shape[1] == n_features:
-        return x, None, None
+        return x, None
     values, labels = np.ascontiguousarray(x[:, :n_features]), x[:, n_features]
-    noise = x[:, n_features + 1 :] if x.shape[1] > n_features + 1 else None
-    return values, labels if (labels != UNKNOWN).any() else None, noise
+    return values, labels if (labels != UNKNOWN).any() else None
 
 
 class AnnotatedTable:
-    """Log densities of annotated rows.
+    """Log densities of rows with labels.
 
     Parameters
     ----------
@@ -51,7 +50,7 @@ class AnnotatedTable:
 
     def weights(self, x, out):
         """Log densities in ``out`` (n, K); -inf for the components of other labels than the row's."""
-        x, labels, _ = split(x, self.n_features)
+        x, labels = split(x, self.n_features)
         self.table.weights(x, out)
         if labels is not None:
             out[(labels[:, None] != UNKNOWN) & (labels[:, None] != self.owners)] = -np.inf

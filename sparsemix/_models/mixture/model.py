@@ -74,7 +74,7 @@ class MixtureModel:
 
     variational = False  # whether components have posteriors
     incomplete = False  # whether rows may have missing values (NaN)
-    annotated = False  # whether rows may have labels or noise
+    annotated = False  # whether rows may have labels
     classes = owners = None  # the labels, and the number of each component's label, (K,)
     unit = "row"
     posterior = None  # EM has none
@@ -143,7 +143,7 @@ class MixtureModel:
         """Add a chunk to the statistics, component by component."""
         groups = Groups.of(resp, sample_weight, self.n_components)
         if self.annotated:
-            x, _, _ = annotated.split(x, self.family.n_features)
+            x, _ = annotated.split(x, self.family.n_features)
         _accumulate.add_counts(groups.starts, groups.resp, stats["count"])
         stats["mass"] += len(x) if sample_weight is None else sample_weight.sum()
         stats["entropy"] += resp.entropy(sample_weight)

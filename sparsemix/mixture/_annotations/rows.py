@@ -1,4 +1,4 @@
-"""Rows with annotations: labels of some rows, and the variances of the noise of each row."""
+"""Rows of which some have labels."""
 
 import numpy as np
 
@@ -8,23 +8,21 @@ from sparsemix.mixture._annotations.labels import numbered
 
 
 class AnnotatedRows(Rows):
-    """Rows that are read as their values, then a label, then noise variances (see ``_models.mixture.annotated``).
+    """Rows that are read as their values, then a label (see ``_models.mixture.annotated``).
 
     Parameters
     ----------
     rows : Rows
-    labels : ndarray of shape (N,), int64, or None
+    labels : ndarray of shape (N,), int64
         Labels of the rows, or UNKNOWN; reads return their ``numbers`` among the classes of a model.
-    noise : ndarray of shape (N, M) or None
-        Variances of the noise, or packed covariances.
     """
 
     annotated = True
     numbers = None
 
-    def __init__(self, rows, labels=None, noise=None):
+    def __init__(self, rows, labels):
         super().__init__(rows.X, rows.sample_weight, rows.shift, rows.dtype)
-        self.kept, self.labels, self.noise = rows.kept, labels, noise
+        self.kept, self.labels = rows.kept, labels
 
     @property
     def values(self):
@@ -40,8 +38,7 @@ class AnnotatedRows(Rows):
 
     def buffer(self, selection):
         """See Rows."""
-        width = self.X.shape[1] + 1 + (0 if self.noise is None else self.noise.shape[1])
-        return np.empty((length(selection), width), dtype=self.dtype)
+        return np.empty((length(selection), self.X.shape[1] + 1), dtype=self.dtype)
 
     def load(self, selection, start, stop, buffer):
         """See Rows."""
@@ -50,8 +47,6 @@ class AnnotatedRows(Rows):
         if self.shift is not None:
             np.subtract(out[:, :d], self.shift, out=out[:, :d], casting="same_kind")
         out[:, d] = UNKNOWN if self.numbers is None else self.numbers[chosen]
-        if self.noise is not None:
-            out[:, d + 1 :] = self.noise[chosen]
         return out
 
     def _is_view(self, selection):  # noqa: ARG002
