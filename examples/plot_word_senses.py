@@ -41,7 +41,7 @@ asked = ["tree", "kernel", "order", "degree"]
 figure, axes = plt.subplots(2, 2, figsize=(11, 5), layout="constrained")
 for axis, word in zip(axes.flat, asked, strict=True):
     senses = model.word_topic_table(word, n_topics=3, feature_names=words, n_top_words=6)
-    axis.barh([" ".join(sense["words"]) for sense in senses], [sense["weight"] for sense in senses])
+    axis.barh([" ".join(sense["words"]) for sense in senses], [sense["probability"] for sense in senses])
     axis.invert_yaxis()
     axis.set_title(word)
 figure.supxlabel("probability of the topic given the word")

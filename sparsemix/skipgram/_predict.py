@@ -271,14 +271,14 @@ class SkipGramPredictMixin(TopicPredictMixin):
         Returns
         -------
         rows : list of dict
-            As in ``topic_table``; "weight" is the probability of the topic given the word, largest first.
+            As in ``topic_table``, with "probability": that of the topic given the word, largest first.
         """
         check_is_fitted(self)
         feature_names = None if feature_names is None else self._words(feature_names)
         row = self.word_topics_[word_number(word, feature_names, self.n_features_in_)]
         table = {record["topic"]: record for record in self.topic_table(feature_names, n_top_words)}
         best = np.argsort(-row, kind="stable")[:n_topics]
-        return [table[int(k)] | {"weight": float(row[k])} for k in best]
+        return [table[int(k)] | {"probability": float(row[k])} for k in best]
 
     def save_word_vectors(self, path, feature_names, binary=True):
         """Write ``word_vectors_`` in word2vec format, for example for gensim's ``KeyedVectors``.

@@ -191,7 +191,7 @@ class TopicPredictMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         Returns
         -------
         rows : list of dict
-            With "topic" (its index), "weight" (share of all tokens) and "words" (list, most probable first);
+            With "topic" (its index), "token_share" (its share of all tokens) and "words" (list, most probable first);
             ``pandas.DataFrame(rows)`` shows them.
         """
         check_is_fitted(self)
@@ -199,7 +199,7 @@ class TopicPredictMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         words = top_words(self, min(n_top_words, self.n_features_in_))
         weights = self.topic_weights_
         return [
-            {"topic": int(k), "weight": float(weights[k]), "words": list(feature_names[words[k]])}
+            {"topic": int(k), "token_share": float(weights[k]), "words": list(feature_names[words[k]])}
             for k in np.argsort(-weights, kind="stable")
         ]
 
@@ -217,7 +217,7 @@ class TopicPredictMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             Words per topic, most probable first.
         """
         for row in self.topic_table(feature_names, n_top_words)[:n_topics]:
-            print(f"{row['topic']:5d} {row['weight']:7.2%}  {' '.join(map(str, row['words']))}")
+            print(f"{row['topic']:5d} {row['token_share']:7.2%}  {' '.join(map(str, row['words']))}")
 
     def _words(self, feature_names):
         """Names of the columns: given, from a vectorizer, from the training data, or numbers."""

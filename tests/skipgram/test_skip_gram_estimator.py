@@ -230,9 +230,9 @@ def test_similar_words_and_tables():
         with pytest.raises(ValueError, match=message):
             est.most_similar(word, feature_names=NAMES if word == "nothing" else None)
     table = est.topic_table(NAMES, 3)
-    assert sum(row["weight"] for row in table) == pytest.approx(1.0)
+    assert sum(row["token_share"] for row in table) == pytest.approx(1.0)
     senses = est.word_topic_table("w3", 2, NAMES, 3)
-    assert senses[0]["weight"] == pytest.approx(est.word_topics_[3].max())
+    assert senses[0]["probability"] == pytest.approx(est.word_topics_[3].max())
     assert senses[0]["words"] == next(row["words"] for row in table if row["topic"] == senses[0]["topic"])
     assert top_words(est, 3).shape == (K, 3)
     sequences = TokenSequences(vocabulary=list(NAMES))

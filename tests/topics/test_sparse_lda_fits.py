@@ -97,7 +97,7 @@ def test_topics_of_two_vocabularies_separate(weigh, init_params):
     assert theta.max(axis=1).min() > 0.8
     table = pipeline[-1].topic_table(pipeline[:-1].get_feature_names_out())
     assert sorted(sorted(row["words"]) for row in table) == sorted([sorted(COOKING), sorted(SPACE)])
-    assert [row["weight"] for row in table] == pytest.approx([0.5, 0.5], abs=0.05)
+    assert [row["token_share"] for row in table] == pytest.approx([0.5, 0.5], abs=0.05)
     assert list(pipeline.get_feature_names_out()) == ["sparselda0", "sparselda1"]
     # held-out words of the other vocabulary are not expected: nearly ten equally likely words
     assert pipeline[-1].perplexity(pipeline[:-1].transform(texts(seed=1))) < 13

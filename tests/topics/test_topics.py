@@ -25,7 +25,7 @@ def test_topic_table_names_words_and_sorts_topics(case):
     est = case.fitted()
     rows = est.topic_table(n_top_words=4)
     assert sorted(row["topic"] for row in rows) == list(range(K))
-    weights = [row["weight"] for row in rows]
+    weights = [row["token_share"] for row in rows]
     assert weights == sorted(est.topic_weights_, reverse=True)
     for row in rows:
         order = np.argsort(-est.components_[row["topic"]], kind="stable")[:4]
@@ -38,7 +38,7 @@ def test_topic_table_names_words_and_sorts_topics(case):
     assert framed.topic_table(feature_names=[n.upper() for n in names])[0]["words"][0].startswith("WORD")
     assert len(est.topic_table()[0]["words"]) == 10
     assert len(est.topic_table(n_top_words=V + 5)[0]["words"]) == V  # there are no more
-    assert list(pd.DataFrame(rows).columns) == ["topic", "weight", "words"]
+    assert list(pd.DataFrame(rows).columns) == ["topic", "token_share", "words"]
 
 
 @over(ONE_A_CLASS)
