@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 import pytest
 from costs import Recorder, function_of, quick_cases, seconds
 from covering import FEW, chosen_items
+from skips import fail_unexpected_skip
 
 from sparsemix._kernels.vectors import _simd
 
@@ -69,6 +70,20 @@ def pytest_collection_modifyitems(items):
     for turn, same in enumerate(functions.values()):
         for item in set(same).difference(quick_cases(same, turn)):
             item.add_marker(pytest.mark.slow)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport():
+    report = yield
+    fail_unexpected_skip(report)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report():
+    report = yield
+    fail_unexpected_skip(report)
+    return report
 
 
 def pytest_configure(config):

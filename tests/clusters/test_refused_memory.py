@@ -1,5 +1,7 @@
 """Memory that is refused in a stream of clusters: the rows before it are learned, and it continues to the same bits."""
 
+from contextlib import suppress
+
 import numpy as np
 import pytest
 from fitted import assert_same_bits, few_epochs
@@ -60,12 +62,9 @@ def test_a_stream_goes_on_from_the_row_where_memory_was_refused(likelihood, plac
     est = made(likelihood).partial_fit(rows[:60])
     with monkeypatch.context() as patch:
         failing(patch, *owner_and_name, n)
-        try:
+        with suppress(MemoryError):  # where the stream makes fewer than n calls, it reads all rows
             est.partial_fit(rows[60:])
-        except MemoryError:
-            assert 60 <= est.n_samples_seen_ <= 200
-        else:
-            pytest.skip("so many calls are not made")
+    assert 60 <= est.n_samples_seen_ <= 200
     assert np.isfinite(est.counts_).all()
     est.predict(rows)  # reads tables whose sizes must fit each other
     if est.n_samples_seen_ < 200:

@@ -80,10 +80,13 @@ def total(case, rows):
     return float(rows.sum()) if issubclass(case.model, StochasticCollapsedModel) else rows.shape[0]
 
 
-@over(with_parameters("max_iter"))
+def may_make_no_epoch(case):
+    """A chain makes one epoch at least."""
+    return type(case.estimator)._parameter_constraints["max_iter"][0].left == 0
+
+
+@over(filter(may_make_no_epoch, with_parameters("max_iter")))
 def test_no_epoch_leaves_the_start(case):
-    if type(case.estimator)._parameter_constraints["max_iter"][0].left > 0:
-        pytest.skip("a chain makes one sweep at least")
     rows = case.data.rows
     est = case.with_epochs(0).fit(rows)
     case.assert_valid(est, rows)

@@ -5,7 +5,7 @@ from contextlib import nullcontext, suppress
 
 import numpy as np
 import pytest
-from estimator_cases import over, with_weights
+from estimator_cases import QUICK, with_weights
 from fitted import few_epochs
 from scipy import sparse
 from sklearn.base import clone
@@ -70,11 +70,13 @@ def test_a_value_too_large_is_named(name, dtype, large):
 
 
 @over_kinds
-@over_clusters
-@pytest.mark.parametrize(("dtype", "scale"), [(float, 1e-157), (float, 1e-200), (np.float32, 1e-36)])
+@pytest.mark.parametrize(
+    ("name", "dtype", "scale"),
+    [  # clusters compute float32 rows in float64
+        *((name, float, scale) for name in CLUSTERS for scale in (1e-157, 1e-200)), ("mixture", np.float32, 1e-36)
+    ],
+)  # fmt: skip
 def test_values_too_small_are_named(name, kind, dtype, scale):
-    if name != "mixture" and dtype is np.float32:
-        pytest.skip("float32 rows are computed with in float64")
     bad = X.astype(dtype)
     bad[:, 2] *= dtype(scale)
     with pytest.raises(ValueError, match=r"column 2 of X has values of at most .*; scale the columns"):
@@ -113,12 +115,26 @@ def test_weights_too_large_are_named(name):
         CLUSTERS[name]("full").fit(X, sample_weight=weights)
 
 
-@over(with_weights())
-@pytest.mark.parametrize("call", ["fit", "partial_fit", "blocks"])
+def mini_epochs(case):
+    """Whether it visits documents several times in a row, which blocks do not allow."""
+    return getattr(case.estimator, "mini_epoch", None) is not None
+
+
+def calls_of(case):
+    """The calls that take weights."""
+    calls = [call for call in ("fit", "partial_fit") if case.can(call)]
+    return [*calls, "blocks"] if case.can("_refuse_blocks") and not mini_epochs(case) else calls
+
+
+@pytest.mark.parametrize(
+    ("case", "call"),
+    [
+        pytest.param(case, call, id=f"{case.name}-{call}", marks=[] if case in QUICK else pytest.mark.slow)
+        for case in with_weights() for call in calls_of(case)
+    ],
+)  # fmt: skip
 def test_weights_count_rows(case, call):
     """Weights that sum to one leave hardly more than the prior; those that only distinguish rows do not."""
-    if not case.can("_refuse_blocks" if call == "blocks" else call) or (call == "blocks" and mini_epochs(case)):
-        pytest.skip("no such call")
     rows, n = case.data.rows, case.data.rows.shape[0]
     relative, discount = np.arange(n) + n / 2.0, getattr(case.estimator, "discount", 0.0)
 
@@ -139,11 +155,6 @@ def test_weights_count_rows(case, call):
     discounted, few = 0.5 ** (np.arange(n)[::-1] / 10.0), np.where(np.arange(n) < 9, 2.0, 0.0)
     for good in (relative * n / relative.sum(), discounted, few):
         assert not messages(good)
-
-
-def mini_epochs(case):
-    """Whether it visits documents several times in a row, which blocks do not allow."""
-    return getattr(case.estimator, "mini_epoch", None) is not None
 
 
 @pytest.mark.filterwarnings("ignore:sample_weight has the sum")

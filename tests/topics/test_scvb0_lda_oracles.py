@@ -29,7 +29,11 @@ X = sparse.csr_array(
 )
 TOKENS = X.sum()
 GIVEN = np.random.default_rng(1).gamma(1.0, size=(K, V)) + 0.1
-STEPS = pytest.mark.parametrize("local_step_size", [(10.0, 0.9), None], ids=["steps", "sums"])
+STEP = (10.0, 0.9)
+STEPS = pytest.mark.parametrize("local_step_size", [STEP, None], ids=["steps", "sums"])
+SAMPLERS_AND_STEPS = pytest.mark.parametrize(  # "gibbs" takes no steps
+    ("sampler", "local_step_size"), [("dense", STEP), ("dense", None), ("gibbs", None), ("mhw", STEP), ("mhw", None)]
+)
 pytestmark = pytest.mark.usefixtures("no_dense_batches", "plain_samples")
 ALPHA, BETA = np.array([0.3, 0.1, 0.2, 0.15]), 0.05
 
@@ -233,14 +237,11 @@ def test_memoized_learning_with_one_batch_is_batch_learning(local_step_size):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("sampler", ["dense", "gibbs", "mhw"])
-@STEPS
+@SAMPLERS_AND_STEPS
 @pytest.mark.parametrize("init_params", [GIVEN, "uniform"], ids=["given", "uniform"])
 @pytest.mark.parametrize("learning_method", ["online", "memoized"])
 def test_counts_of_topics_are_all_tokens(learning_method, init_params, local_step_size, sampler):
     """After each of many steps N_k are the sums over words, the background included, and all of them C."""
-    if sampler == "gibbs" and local_step_size is not None:
-        pytest.skip("refused")
     est = lda(learning_method=learning_method, init_params=init_params, sampler=sampler)
     est.set_params(local_step_size=local_step_size, batch_size=3, max_iter=8).fit(X)
     assert len(est.sums_) == 160
@@ -288,12 +289,11 @@ class NotedLDA(ExactLDA):
 
 
 @pytest.mark.usefixtures("all_kept")
-@pytest.mark.parametrize("sampler", ["dense", "mhw"])
-@STEPS
+@pytest.mark.parametrize(  # mhw's steps that start from nothing only approach the number of tokens
+    ("sampler", "local_step_size"), [("dense", STEP), ("dense", None), ("mhw", None)]
+)
 @pytest.mark.parametrize("init_params", [GIVEN, "uniform"], ids=["given", "uniform"])
 def test_counts_of_a_document_are_its_tokens(init_params, local_step_size, sampler):
-    if sampler == "mhw" and local_step_size is not None:
-        pytest.skip("steps that start from nothing approach the number of tokens")
     est = lda(NotedLDA, init_params=init_params, local_step_size=local_step_size, sampler=sampler, max_iter=5).fit(X)
     assert len(est.memory_.kept) >= 20
     for numbers, indptr, _, values in est.memory_.kept:
@@ -654,12 +654,9 @@ def test_samplers_change_between_batches_only(monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("sampler", ["dense", "gibbs", "mhw"])
-@STEPS
+@SAMPLERS_AND_STEPS
 @pytest.mark.parametrize("learning_method", ["online", "memoized"])
 def test_uniform_topics_part_by_random_documents(learning_method, local_step_size, sampler):
-    if sampler == "gibbs" and local_step_size is not None:
-        pytest.skip("refused")
     params = {"learning_method": learning_method, "local_step_size": local_step_size, "sampler": sampler}
     params |= {"init_params": "uniform", "doc_topic_prior": 0.1, "batch_size": 10}
     start = lda(**params, max_iter=0).fit(X)
