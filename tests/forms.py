@@ -68,17 +68,32 @@ def arrow_table(A, dtype="float64"):
     return pa.table({name: pa.array(A[:, j].astype(dtype)) for j, name in enumerate(names_of(A))})
 
 
+def by_columns(A):
+    """A data frame that stores each column apart from its neighbours."""
+    import pandas as pd
+
+    return pd.DataFrame({j: A[:, j] for j in range(A.shape[1])})
+
+
+# Layouts in memory of one array of numbers of any type.
+LAYOUTS = {
+    "Fortran order": np.asfortranarray,
+    "every second row": lambda A: np.repeat(A, 2, axis=0)[::2],
+    "every second column": lambda A: np.repeat(A, 2, axis=1)[:, ::2],
+    "rows reversed": lambda A: A[::-1].copy()[::-1],
+    "columns reversed": lambda A: A[:, ::-1].copy()[:, ::-1],
+    "memory map": mapped,
+    "memory map in Fortran order": lambda A: mapped(np.asfortranarray(A)),
+}
+if PANDAS:
+    LAYOUTS["frame by columns"] = by_columns
 DENSE = {
     **{dtype: lambda A, dtype=dtype: A.astype(dtype) for dtype in NUMBERS},
     "objects": objects,
     "fractions": lambda A: objects(A, Fraction),
     "decimals": lambda A: objects(A, Decimal),
     "text of numbers": lambda A: A.astype(np.int64).astype(str),
-    "Fortran order": lambda A: np.asfortranarray(A.astype(np.float64)),
-    "every second row": lambda A: np.repeat(A.astype(np.float64), 2, axis=0)[::2],
-    "reversed": lambda A: A.astype(np.float64)[:, ::-1].copy()[:, ::-1],
     "read-only": frozen,
-    "memory map": mapped,
     "nothing masked": lambda A: np.ma.masked_array(A.astype(np.float64), mask=False),
     "list": lambda A: A.astype(np.float64).tolist(),
     "list of tuples": lambda A: [tuple(row) for row in A.astype(np.int64).tolist()],
