@@ -94,6 +94,10 @@ class Rows:
             np.subtract(out, self.shift, out=out, casting="same_kind")
         return out
 
+    def with_values(self, selection, least):  # noqa: ARG002
+        """The selected rows that have a value, if there are at least so many; else all of them."""
+        return selection
+
     def read_ahead(self, selection):
         """Do nothing: threads load rows when they need them."""
 

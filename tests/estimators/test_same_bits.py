@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from estimator_cases import CASES, FIRST, over, with_methods, with_parameters, with_weights
 from fitted import assert_same, assert_same_bits, attributes, few_epochs, readings, said
+from sklearn.utils import get_tags
 
 from sparsemix import SparseLDA
 from sparsemix._engine import blocks, documents
@@ -215,6 +216,20 @@ def test_rows_of_weight_two_are_two_rows(case):
     first.partial_fit(rows, sample_weight=weight)
     second.partial_fit(repeated)
     assert_close(first, second, rows, **close)
+
+
+@pytest.mark.parametrize("max_iter", [0, 3])
+@over([case for case in CASES if get_tags(case.estimator).input_tags.allow_nan])
+def test_incomplete_rows_of_weight_two_are_two_rows(case, max_iter):
+    """From the first estimate of the columns on, also with rows that have no value at all."""
+    rng, rows = np.random.default_rng(3), case.data.rows.copy()
+    rows[rng.random(rows.shape) < 0.3] = np.nan
+    weight = rng.integers(0, 4, len(rows)).astype(float)
+    repeated = rows[np.repeat(np.arange(len(rows)), weight.astype(int))]
+    make = case.same_as_repeated | {"max_iter": max_iter}
+    weighed, doubled = case.make(**make).fit(rows, sample_weight=weight), case.make(**make).fit(repeated)
+    assert np.isnan(repeated).all(axis=1).any()
+    assert_close(weighed, doubled, rows, rtol=1e-8, atol=1e-8)
 
 
 def assert_close(first, second, rows, **close):
