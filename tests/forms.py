@@ -165,7 +165,28 @@ def typed(A, layout, dtype):
     return out
 
 
+def with_parts(A, make, layout="csr", parts=("data", "indices", "indptr")):
+    """A compressed matrix with some of its arrays in another form."""
+    out = getattr(sparse, f"{layout}_array")(sparse.csr_array(A.astype(np.float64)))
+    for name in parts:
+        setattr(out, name, make(getattr(out, name)))
+    return out
+
+
+def field(values):
+    """The numbers as a field of a record array."""
+    records = np.zeros(len(values), dtype=[("before", "i1"), ("number", values.dtype)])
+    records["number"] = values
+    return records["number"]
+
+
 SPARSE = {
+    **{
+        f"{layout} with strided {part}": lambda A, layout=layout, part=part: with_parts(A, field, layout, [part])
+        for layout in ("csr", "csc") for part in ("data", "indices", "indptr")
+    },
+    "csr of records": lambda A: with_parts(A, field),
+    "csr of reversed arrays": lambda A: with_parts(A, lambda v: v[::-1].copy()[::-1]),
     **{
         f"{layout}_{kind}": lambda A, name=f"{layout}_{kind}": getattr(sparse, name)(A.astype(np.int64))
         for layout in FORMATS for kind in ("array", "matrix")
