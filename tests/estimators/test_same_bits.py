@@ -218,6 +218,18 @@ def test_rows_of_weight_two_are_two_rows(case):
     assert_close(first, second, rows, **close)
 
 
+@over([case for case in CASES if case.can("score", "score_samples") and not case.rows_alone])
+def test_scores_are_weighted_means_of_the_rows(case):
+    est, rows = case.fitted(), case.data.rows
+    weight = np.random.default_rng(3).integers(0, 4, rows.shape[0]).astype(float)
+    repeated = rows[np.repeat(np.arange(rows.shape[0]), weight.astype(int))]
+    assert est.score(rows, sample_weight=weight) == pytest.approx(est.score(repeated), rel=1e-6)
+    assert est.score(rows, sample_weight=weight) != pytest.approx(est.score(rows), rel=1e-6)
+    wanted = weight @ est.score_samples(rows) / weight.sum()
+    if case.data.kind != "counts" or case.can("predict"):
+        assert est.score(rows, sample_weight=weight) == pytest.approx(wanted)
+
+
 @pytest.mark.parametrize("max_iter", [0, 3])
 @over([case for case in CASES if get_tags(case.estimator).input_tags.allow_nan])
 def test_incomplete_rows_of_weight_two_are_two_rows(case, max_iter):
