@@ -13,7 +13,7 @@ from sparsemix.blocks._readers.paths import needed
 def as_blocks(data):
     """A sequence of blocks from an array, a matrix, a data frame, a list, a reader, or a Dask collection."""
     refuse_files(data)
-    if hasattr(data, "collect_schema"):  # of polars
+    if hasattr(data, "collect") and hasattr(data, "collect_schema"):  # of polars
         raise TypeError("data is a LazyFrame, which is not computed yet; give data.collect(), or blocks.from_parquet")
     if type(data).__module__.split(".")[0] == "dask" or (
         isinstance(data, (list, tuple)) and len(data) and hasattr(data[0], "__dask_graph__")
