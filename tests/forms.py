@@ -68,17 +68,32 @@ def arrow_table(A, dtype="float64"):
     return pa.table({name: pa.array(A[:, j].astype(dtype)) for j, name in enumerate(names_of(A))})
 
 
+def by_columns(A):
+    """A data frame that stores each column apart from its neighbours."""
+    import pandas as pd
+
+    return pd.DataFrame({j: A[:, j] for j in range(A.shape[1])})
+
+
+# Layouts in memory of one array of numbers of any type.
+LAYOUTS = {
+    "Fortran order": np.asfortranarray,
+    "every second row": lambda A: np.repeat(A, 2, axis=0)[::2],
+    "every second column": lambda A: np.repeat(A, 2, axis=1)[:, ::2],
+    "rows reversed": lambda A: A[::-1].copy()[::-1],
+    "columns reversed": lambda A: A[:, ::-1].copy()[:, ::-1],
+    "memory map": mapped,
+    "memory map in Fortran order": lambda A: mapped(np.asfortranarray(A)),
+}
+if PANDAS:
+    LAYOUTS["frame by columns"] = by_columns
 DENSE = {
     **{dtype: lambda A, dtype=dtype: A.astype(dtype) for dtype in NUMBERS},
     "objects": objects,
     "fractions": lambda A: objects(A, Fraction),
     "decimals": lambda A: objects(A, Decimal),
     "text of numbers": lambda A: A.astype(np.int64).astype(str),
-    "Fortran order": lambda A: np.asfortranarray(A.astype(np.float64)),
-    "every second row": lambda A: np.repeat(A.astype(np.float64), 2, axis=0)[::2],
-    "reversed": lambda A: A.astype(np.float64)[:, ::-1].copy()[:, ::-1],
     "read-only": frozen,
-    "memory map": mapped,
     "nothing masked": lambda A: np.ma.masked_array(A.astype(np.float64), mask=False),
     "list": lambda A: A.astype(np.float64).tolist(),
     "list of tuples": lambda A: [tuple(row) for row in A.astype(np.int64).tolist()],
@@ -150,7 +165,28 @@ def typed(A, layout, dtype):
     return out
 
 
+def with_parts(A, make, layout="csr", parts=("data", "indices", "indptr")):
+    """A compressed matrix with some of its arrays in another form."""
+    out = getattr(sparse, f"{layout}_array")(sparse.csr_array(A.astype(np.float64)))
+    for name in parts:
+        setattr(out, name, make(getattr(out, name)))
+    return out
+
+
+def field(values):
+    """The numbers as a field of a record array."""
+    records = np.zeros(len(values), dtype=[("before", "i1"), ("number", values.dtype)])
+    records["number"] = values
+    return records["number"]
+
+
 SPARSE = {
+    **{
+        f"{layout} with strided {part}": lambda A, layout=layout, part=part: with_parts(A, field, layout, [part])
+        for layout in ("csr", "csc") for part in ("data", "indices", "indptr")
+    },
+    "csr of records": lambda A: with_parts(A, field),
+    "csr of reversed arrays": lambda A: with_parts(A, lambda v: v[::-1].copy()[::-1]),
     **{
         f"{layout}_{kind}": lambda A, name=f"{layout}_{kind}": getattr(sparse, name)(A.astype(np.int64))
         for layout in FORMATS for kind in ("array", "matrix")

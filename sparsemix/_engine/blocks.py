@@ -86,13 +86,17 @@ class Rows:
         out = buffer[start:stop]
         if self._is_view(selection):
             return out
-        if isinstance(selection, slice) or self.dtype != self.X.dtype:
+        if isinstance(selection, slice) or self.dtype != self.X.dtype or not self.X.flags.c_contiguous:
             out[...] = self.X[part(selection, start, stop)]
-        else:
-            np.take(self.X, selection[start:stop], axis=0, out=out, mode="clip")  # "clip" avoids a temporary copy
+        else:  # "clip" avoids a temporary copy; of another layout np.take would first copy all rows
+            np.take(self.X, selection[start:stop], axis=0, out=out, mode="clip")
         if self.shift is not None:
             np.subtract(out, self.shift, out=out, casting="same_kind")
         return out
+
+    def with_values(self, selection, least):  # noqa: ARG002
+        """The selected rows that have a value, if there are at least so many; else all of them."""
+        return selection
 
     def read_ahead(self, selection):
         """Do nothing: threads load rows when they need them."""
@@ -121,7 +125,7 @@ class Rows:
             return self.total(), np.full(self.X.shape[1], self.mass)
         total, observed = np.zeros((2, self.X.shape[1]))
         for start, stop in spans(len(self), max(1, CHUNK_BYTES // (8 * self.X.shape[1]))):
-            block = np.asarray(self.X[start:stop], dtype=np.float64)
+            block = gathered(self.X, slice(start, stop), np.float64)
             weight = self.weight(slice(start, stop))
             weight = np.ones(len(block)) if weight is None else weight
             total += weight @ np.where(np.isnan(block), 0.0, block)
@@ -132,7 +136,7 @@ class Rows:
         """Weighted sum of the columns, before any shift; (D,) float64."""
         total = np.zeros(self.X.shape[1])
         for start, stop in spans(len(self), max(1, CHUNK_BYTES // (8 * self.X.shape[1]))):
-            block = np.asarray(self.X[start:stop], dtype=np.float64)
+            block = gathered(self.X, slice(start, stop), np.float64)
             weight = self.weight(slice(start, stop))
             total += block.sum(axis=0) if weight is None else weight @ block
         return total
@@ -144,6 +148,11 @@ class Rows:
             and self.dtype == self.X.dtype
             and self.X.flags.c_contiguous
         )
+
+
+def gathered(X, selection, dtype=None):
+    """Selected rows of a dense array of any layout, C-ordered, since the order of sums follows that in memory."""
+    return np.ascontiguousarray(X[selection], dtype=dtype)
 
 
 def length(selection):

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from sparsemix._engine import blocks
-from sparsemix._engine.blocks import spans, tile_size
+from sparsemix._engine.blocks import gathered, spans, tile_size
 from sparsemix._kernels.documents import _gather, _memory
 from sparsemix._kernels.split import _split
 from sparsemix._stats.word_rows import ByWord
@@ -243,16 +243,23 @@ class Documents:
 
     def lengths(self):
         """Tokens of each document, (N,) float64."""
-        return np.asarray(self.X.sum(axis=1, dtype=np.float64)).ravel()
+        if sparse.issparse(self.X):
+            return np.asarray(self.X.sum(axis=1, dtype=np.float64)).ravel()
+        parts = [gathered(self.X, slice(*span)).sum(axis=1, dtype=np.float64) for span in self._spans()]
+        return np.concatenate(parts)
 
     def word_totals(self):
         """Weighted tokens of each word, (V,) float64."""
         total = np.zeros(self.X.shape[1])
-        for start, stop in spans(len(self), 1 << 16):
+        for start, stop in self._spans():
             weight = self.weight(slice(start, stop))
-            block = self.X[start:stop]
+            block = self.X[start:stop] if sparse.issparse(self.X) else gathered(self.X, slice(start, stop))
             total += block.sum(axis=0) if weight is None else block.T @ weight
         return total
+
+    def _spans(self):
+        """Spans of documents whose sums are computed at once."""
+        return spans(len(self), 1 << 16)
 
 
 def canonical(X):

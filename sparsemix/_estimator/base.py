@@ -2,6 +2,7 @@
 
 import warnings
 from contextlib import contextmanager
+from functools import wraps
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -111,6 +112,20 @@ class SparsemixEstimator(CallbackSupportMixin, BaseEstimator):
             vars(self).clear()
             vars(self).update(before | callbacks)
             raise
+
+
+def published(getter):
+    """Property for a fitted attribute: arrays are read-only, since changes would reach only some parts of the model."""
+
+    @wraps(getter)
+    def read(estimator):
+        value = getter(estimator)
+        if isinstance(value, np.ndarray):
+            value = value.view()
+            value.flags.writeable = False
+        return value
+
+    return property(read)
 
 
 def seeded(random_state):

@@ -86,8 +86,9 @@ def read_dates(values, form=None):
 
 
 def is_blank(value):
-    """Whether a value stands for no date."""
-    if value is None or type(value).__name__ == "NAType":  # pandas.NA has no truth value
+    """Whether a value is missing: None, NaN, NaT, pandas.NA, or a text without characters."""
+    # pandas.NA has no truth value, and Arrow's scalars of nothing differ from None
+    if value is None or type(value).__name__ == "NAType" or getattr(value, "is_valid", True) is False:
         return True
     return bool(value != value) or not str(value).strip()  # NaN and NaT differ from themselves
 

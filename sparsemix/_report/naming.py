@@ -6,6 +6,8 @@ import io
 from numbers import Integral
 from pathlib import Path
 
+from sparsemix._report.dates import is_blank
+
 LONGEST = 200  # characters of a name
 DELIMITERS = ",;\t|"
 MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
@@ -91,7 +93,7 @@ def check_names(names, n_topics):
 
 def plain_name(name):
     """A name in one line; "" for none."""
-    return " ".join(str("" if name is None else name).split())[:LONGEST]
+    return " ".join(str("" if is_blank(name) else name).split())[:LONGEST]
 
 
 def groups_of(topics, names):

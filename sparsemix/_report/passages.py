@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 
+from sparsemix._report.dates import is_blank
 from sparsemix._report.gathering import shares_of
 
 # Characters of a text; words of a document without text; topics listed for a document.
@@ -23,7 +24,7 @@ def passages(model, X, rows, feature_names, documents=None, token_pattern=None, 
         Indices of the documents.
     feature_names : sequence of str
     documents : sequence of str, default=None
-        Texts of all documents. Without them, the words and their counts are shown.
+        Texts of all documents. Without a text, the words and their counts are shown.
     token_pattern : str, default=None
         Regular expression of a word.
     lowercase : bool, default=True
@@ -53,7 +54,7 @@ def passages(model, X, rows, feature_names, documents=None, token_pattern=None, 
             words, counts = document.indices, document.data
             belongs = shares[topics, None] * components[np.ix_(topics, words)] / totals[topics, None]
             topic_of = dict(zip(words.tolist(), topics[belongs.argmax(axis=0)].tolist(), strict=True)).get
-        if documents is None:
+        if documents is None or is_blank(documents[row]):
             text, marks = from_counts(words, counts, feature_names, topic_of)
         else:
             text, marks = from_text(documents[row], pattern, columns, topic_of, lowercase)

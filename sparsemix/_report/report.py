@@ -69,7 +69,7 @@ def report(
         Texts; for a pipeline of texts those of X. The report contains the first 1,500 characters of each document that
         it shows; without texts, its words.
     names : sequence of str, default=None
-        Names of the documents; None numbers them from 0, in the order of X.
+        Names of the documents; None, also for a single document, is its number from 0.
     dates : sequence, default=None
         Dates of documents: years, dates, or texts such as 2020-01-31, 31.01.2020 and 31 January 2020; None for a
         document without a date. Of texts such as 01/02/2020, another date must show the order of day and month. Dates
@@ -117,9 +117,10 @@ def report(
         model, X, vocabulary, documents = parts_of_pipeline(model, X, vocabulary, documents)
     X = check_documents(model, X)
     feature_names, facts = words_of(model, vocabulary, X.shape[1], list(facts))
-    for values, name in ((documents, "documents"), (names, "names"), (dates, "dates"), (groups, "groups")):
-        if values is not None and len(values) != X.shape[0]:
-            raise ValueError(f"{name} has {len(values)} entries but X has {X.shape[0]} rows; give one for each row")
+    documents, names, dates, groups = (
+        per_document(values, name, X.shape[0])
+        for values, name in ((documents, "documents"), (names, "names"), (dates, "dates"), (groups, "groups"))
+    )
     components = model.components_
     n_topics = len(components)
     per_topic = max(1, min(OF_TOPIC, DOCUMENTS // n_topics)) if n_documents is None else n_documents
@@ -156,7 +157,7 @@ def report(
     tokens = getattr(vocabulary, "token_pattern", None), getattr(vocabulary, "lowercase", True)
     told = passages(model, X, np.array(rows, dtype=np.int64), feature_names, documents, *tokens)
     for record, row in zip(told, rows, strict=True):
-        record["name"] = str(row if names is None else names[row])
+        record["name"] = str(row if names is None or is_blank(names[row]) else names[row])
         about = [values[row] for values in (dates, groups) if values is not None]
         record["about"] = [str(value) for value in about if not is_blank(value)]
     data = {
@@ -326,6 +327,16 @@ def words_of(model, vocabulary, n_words, facts):
     if len(vocabulary) != n_words:
         raise ValueError(f"vocabulary has {len(vocabulary)} words but X has {n_words} columns; give a word for each")
     return vocabulary, facts
+
+
+def per_document(values, name, n_documents):
+    """Values of documents, read by position, as Python's own; ``is_blank`` finds missing ones."""
+    if values is None:
+        return None
+    if len(values) != n_documents:
+        raise ValueError(f"{name} has {len(values)} entries but X has {n_documents} rows; give one for each row")
+    convert = getattr(values, "to_list", getattr(values, "to_pylist", None))  # pandas and polars; Arrow
+    return values if convert is None else convert()
 
 
 def missing_facts(dates, groups, strata):

@@ -5,6 +5,8 @@ from datetime import date
 
 import numpy as np
 
+from sparsemix._report.dates import is_blank
+
 MOST_BINS, MOST_GROUPS = 60, 30
 # The mean share of fewer documents is chance: with shares of 0 and 1 its standard error is up to 0.11.
 FEW = 20
@@ -55,7 +57,7 @@ def bins_of_groups(values):
         Bin of each document; -1 without a group.
     labels : list of str
     """
-    names = ["" if value is None or value != value else str(value) for value in values]
+    names = ["" if is_blank(value) else str(value) for value in values]
     sizes = Counter(name for name in names if name)
     labels = [name for name, _ in sorted(sizes.items(), key=lambda item: (-item[1], item[0]))]
     rest = labels[MOST_GROUPS:]

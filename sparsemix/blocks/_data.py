@@ -13,6 +13,8 @@ from sparsemix.blocks._readers.paths import needed
 def as_blocks(data):
     """A sequence of blocks from an array, a matrix, a data frame, a list, a reader, or a Dask collection."""
     refuse_files(data)
+    if hasattr(data, "collect") and hasattr(data, "collect_schema"):  # of polars
+        raise TypeError("data is a LazyFrame, which is not computed yet; give data.collect(), or blocks.from_parquet")
     if type(data).__module__.split(".")[0] == "dask" or (
         isinstance(data, (list, tuple)) and len(data) and hasattr(data[0], "__dask_graph__")
     ):
@@ -48,8 +50,6 @@ def refuse_files(data):
         raise TypeError(f"data is an {name} object; give {place}")
     if package == "pyarrow" and not hasattr(data, "column_names"):
         raise TypeError(f"data is a {name} of pyarrow; give blocks.from_parquet(paths) of its files, or a table")
-    if package == "polars" and name == "LazyFrame":
-        raise TypeError("data is a LazyFrame, which is not computed yet; give data.collect(), or blocks.from_parquet")
     if package in ("h5py", "zarr") and hasattr(data, "keys"):
         reader = "from_h5ad" if package == "h5py" else "from_zarr"
         raise TypeError(f"data is a {name} of {package}; give its path to blocks.{reader}, or one of its arrays")

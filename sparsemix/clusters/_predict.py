@@ -212,7 +212,7 @@ class ClusterPredictMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         if per == "row":
             return float(np.average(log_density, weights=weight))
         weight = np.ones(len(log_density)) if weight is None else weight
-        lengths = np.asarray(rows.X.sum(axis=1), dtype=np.float64).ravel()
+        lengths = rows.lengths()
         if not weight @ lengths > 0:
             raise ValueError("no document of X has a token, so there is no score per token")
         return float(weight @ log_density / (weight @ lengths))

@@ -16,6 +16,7 @@ from sparsemix._engine.threads import Workers
 from sparsemix._estimator import features
 from sparsemix._estimator.absent import Absent, check_continues
 from sparsemix._estimator.additive import AdditiveEstimator, FitSetup
+from sparsemix._estimator.base import published
 from sparsemix._estimator.input.checks import (
     COUNT,
     N_JOBS,
@@ -320,12 +321,12 @@ class MixtureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Densit
         n_parameters = model.family.n_parameters(model.n_components) + model.n_components - 1
         return -2.0 * float(np.average(log_density)) * len(log_density) + price(len(log_density)) * n_parameters
 
-    @property
+    @published
     def weights_(self):
         """Mixture weights of shape (n_components,); posterior means in VB."""
         return self._attribute("weights_").weights
 
-    @property
+    @published
     def weight_concentration_prior_(self):
         """Concentration of the prior of the weights (VB): the given value or the default."""
         return self._attribute("weight_concentration_prior_", variational=True).model.weights.concentration

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from sparsemix._engine.blocks import Rows
+from sparsemix._engine.blocks import Rows, length, numbers
 from sparsemix._models.mixture.missing import IncompleteTable
 from sparsemix._models.mixture.model import MixtureModel
 from sparsemix._stats import symmetric
@@ -46,10 +46,14 @@ class CompletedRows(Rows):
         completed = np.empty((len(some), out.shape[1]))
         self._completion.complete(0, out, some, np.ones(len(some)), completed)
         out[some] = completed
-        empty = missing.all(axis=1)
-        if empty.any() and not empty.all():  # rows without values repeat others: equal rows would look like a cluster
-            out[empty] = out[np.resize(np.flatnonzero(~empty), np.count_nonzero(empty))]
         return out
+
+    def with_values(self, selection, least):
+        """See Rows. Completed rows without values are equal and would look like a cluster."""
+        kept = np.flatnonzero(~np.isnan(self.X[selection]).all(axis=1))
+        if not least <= len(kept) < length(selection):
+            return selection
+        return numbers(selection, 0, length(selection))[kept]
 
     def _is_view(self, selection):  # noqa: ARG002
         return False
@@ -77,9 +81,8 @@ def sampled_gaussian(family, rows, workers):
     """One Gaussian of a subsample of the rows by EM, from the variances of the observed values."""
     selection = subset(rows, ROWS, np.random.default_rng(0))
     some = Rows(rows.read(selection), rows.weight(selection))
-    observed = ~np.isnan(some.X)
-    squares = np.where(observed, some.X, 0.0).astype(np.float64) ** 2
-    variances = squares.sum(axis=0) / np.maximum(observed.sum(axis=0), 1)
+    squares, observed = Rows(some.X.astype(np.float64) ** 2, some.sample_weight).observed()
+    variances = squares / np.where(observed > 0.0, observed, 1.0)
     unit = family.unit_covariances(1)
     gaussian = Gaussians(
         family.structure, np.zeros((1, family.n_features)),

@@ -4,6 +4,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from sparsemix._engine.blocks import Rows
+from sparsemix._estimator.base import published
 from sparsemix._estimator.input.checks import check_rows
 from sparsemix._estimator.parameters import plain_arguments
 from sparsemix.mixture import _conditional
@@ -20,7 +21,7 @@ def parameter(read):
             "weights, means, covariances, covariance_type=...) makes a mixture with given parameters"
         )
 
-    return property(read, refuse)
+    return published(read).setter(refuse)
 
 
 class MixturePredictMixin:
@@ -117,7 +118,7 @@ class MixturePredictMixin:
 
     # -- fitted attributes that follow from the statistics
 
-    @property
+    @published
     def component_labels_(self):
         """Label of each component, (n_components,), after ``fit`` or ``partial_fit`` with ``labels``."""
         model = self._labelled("component_labels_")
@@ -184,34 +185,34 @@ class MixturePredictMixin:
             raise AttributeError(f"covariance_type={self._params.covariance_type!r} has no attribute {name!r}")
         return fitted.expected
 
-    @property
+    @published
     def mean_precision_prior_(self):
         """kappa_0 (VB, not for "zero_mean"): the given value or the default."""
         return float(self._prior("mean_precision_prior_").mean_precision[0])
 
-    @property
+    @published
     def mean_prior_(self):
         """Prior of the means (VB, not for "zero_mean"), (n_features,), in the coordinates of the data."""
         return self._prior("mean_prior_").mean[0] + self._fitted.model.shift
 
-    @property
+    @published
     def degrees_of_freedom_prior_(self):
         """nu_0 (VB): the given value or the default."""
         return float(np.ravel(self._prior("degrees_of_freedom_prior_", has_means=False).dof)[0])
 
-    @property
+    @published
     def covariance_prior_(self):
         """B_0 (VB), the given value or the default, in the shape of the parameter ``covariance_prior``."""
         prior = self._prior("covariance_prior_", has_means=False)
         return self._fitted.model.family.published_scale(prior)
 
-    @property
+    @published
     def covariance_prior_scales_(self):
         """Learned scales s_k of ``covariance_prior_`` (VB), (n_components,); ones if they are not learned."""
         fitted = self._attribute("covariance_prior_scales_", variational=True)
         return fitted.model.prior_scales(fitted.stats)
 
-    @property
+    @published
     def weight_concentration_(self):
         """Parameters of q(weights) (VB): one array (n_components,), or two for the Dirichlet process.
 
@@ -220,7 +221,7 @@ class MixturePredictMixin:
         fitted = self._attribute("weight_concentration_", variational=True)
         return fitted.model.weights.posterior(fitted.stats["count"])
 
-    @property
+    @published
     def mean_precision_(self):
         """kappa of each component (VB, not for "zero_mean"), (n_components,)."""
         kappa = self._posterior("mean_precision_").mean_precision
@@ -228,7 +229,7 @@ class MixturePredictMixin:
             raise AttributeError("covariance_type='zero_mean' has no means and no attribute 'mean_precision_'")
         return kappa
 
-    @property
+    @published
     def degrees_of_freedom_(self):
         """nu of each component (VB), (n_components,); one number when tied."""
         return self._posterior("degrees_of_freedom_").dof

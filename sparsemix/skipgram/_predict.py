@@ -8,6 +8,7 @@ from sparsemix._compat import configured_sparse
 from sparsemix._engine.blocks import spans
 from sparsemix._engine.sequences import Sequences
 from sparsemix._engine.threads import Workers
+from sparsemix._estimator.base import published
 from sparsemix._estimator.input.forms import SEQUENCES
 from sparsemix._estimator.parameters import plain_arguments
 from sparsemix._estimator.writing import replacing
@@ -205,17 +206,17 @@ class SkipGramPredictMixin(TopicPredictMixin):
 
     # -- words
 
-    @property
+    @published
     def word_topics_(self):
         """Topics of each input word, (V, n_components); rows sum to one."""
         return self._fitted_part("word_topics")
 
-    @property
+    @published
     def word_vectors_(self):
         """Square roots of ``word_topics_``: vectors of length one whose cosine is the Bhattacharyya coefficient."""
         return np.sqrt(self.word_topics_)
 
-    @property
+    @published
     def input_topic_prior_(self):
         """Dirichlet prior of the topics of an input word, (n_components,)."""
         return self.doc_topic_prior_

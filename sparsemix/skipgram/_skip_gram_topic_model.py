@@ -12,6 +12,7 @@ from sparsemix._engine.monitor import Monitor
 from sparsemix._engine.sweeps import Mean, Sweeps, run
 from sparsemix._estimator.absent import NO_BOUND, Absent
 from sparsemix._estimator.additive import OF_FIT, AdditiveEstimator, FitSetup
+from sparsemix._estimator.base import published
 from sparsemix._estimator.input.checks import POSITIVE, STEP_SIZE, Several
 from sparsemix.skipgram import _assemble
 from sparsemix.skipgram._fitted import FittedSkipGram
@@ -353,7 +354,7 @@ class SkipGramTopicModel(SkipGramPredictMixin, AdditiveEstimator):
 
     update_from_stats = available_if(learns_by_steps)(AdditiveEstimator.update_from_stats)
 
-    @property
+    @published
     def acceptance_rate_(self):
         """Share of proposals accepted in the last epoch or block; NaN without proposals."""
         proposed, accepted = self._fitted_part("stats")["proposals"]

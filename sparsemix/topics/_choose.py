@@ -8,7 +8,8 @@ from sklearn.utils import Bunch
 
 from sparsemix._estimator.base import seeded
 from sparsemix._estimator.input.forms import numbers_of
-from sparsemix._estimator.parameters import plain, plain_arguments
+from sparsemix._estimator.input.integers import integers_of
+from sparsemix._estimator.parameters import plain_arguments
 from sparsemix.metrics import document_completion, topic_coherence, topic_diversity
 
 # Share and maximal number of documents for the score.
@@ -72,9 +73,10 @@ def choose_n_topics(estimator, X, candidates, *, validation_data=None, n_top_wor
     >>> [row["n_topics"] for row in choice.results]
     [2, 5, 10]
     """
-    candidates = list(candidates)
+    remedy = "give numbers of topics such as [20, 50, 100]"
+    candidates = integers_of(list(candidates), "candidates", remedy, "place").tolist()
     if not candidates:
-        raise ValueError("candidates is empty; give numbers of topics such as [20, 50, 100]")
+        raise ValueError(f"candidates is empty; {remedy}")
     X, held_out = (rows if hasattr(rows, "iloc") or rows is None else numbers_of(rows) for rows in (X, validation_data))
     learned = X
     if held_out is None:
@@ -85,7 +87,7 @@ def choose_n_topics(estimator, X, candidates, *, validation_data=None, n_top_wor
         rows = X.iloc if hasattr(X, "iloc") else X
         learned, held_out = rows[np.sort(order[n_held_out:])], rows[np.sort(order[:n_held_out])]
     results = []
-    for n_topics in map(plain, candidates):
+    for n_topics in candidates:
         start = time.perf_counter()
         model = clone(estimator).set_params(n_components=n_topics).fit(learned)
         row = {

@@ -10,6 +10,7 @@ from sparsemix._engine.documents import canonical
 from sparsemix._engine.inference import infer_doc_topic
 from sparsemix._engine.threads import Workers
 from sparsemix._estimator.absent import Absent
+from sparsemix._estimator.base import published
 from sparsemix._estimator.features import feature_dtype
 from sparsemix._estimator.input.checks import check_counts
 from sparsemix._estimator.input.forms import COUNTS
@@ -142,36 +143,34 @@ class TopicPredictMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
     # -- topics
 
-    @property
+    @published
     def components_(self):
         """Posterior Dirichlet parameters of the topics, (n_components, n_features); a read-only view."""
-        view = self._fitted_part("word_topic").T
-        view.flags.writeable = False  # changes would not reach the statistics
-        return view
+        return self._fitted_part("word_topic").T
 
-    @property
+    @published
     def doc_topic_prior_(self):
         """Dirichlet prior of the documents, (n_components,); given or learned."""
         return self._fitted_part("model").doc_topic_prior
 
-    @property
+    @published
     def topic_word_prior_(self):
         """Dirichlet prior of the topics' words; given or learned."""
         return self._fitted_part("model").topic_word_prior
 
-    @property
+    @published
     def topic_weights_(self):
         """Share of all tokens in each topic, (n_components,)."""
         counts = self._fitted_part("stats")["count"]
         total = counts.sum()
         return counts / total if total > 0 else np.full(len(counts), 1.0 / len(counts))  # no topic has a token
 
-    @property
+    @published
     def topic_word_distribution_(self):
         """Probability of each word in each topic, (n_components, n_features); rows sum to one. Returns a copy."""
         return self.components_ / self._fitted_part("totals")[:, None]
 
-    @property
+    @published
     def exp_dirichlet_component_(self):
         """exp E[log phi], (n_components, n_features), as in scikit-learn; computed in each access."""
         return np.exp(psi(self.components_) - psi(self._fitted_part("totals"))[:, None])

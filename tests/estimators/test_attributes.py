@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from documented import entries
 from estimator_cases import CASES, CLASSES, FIRST, over, with_parameters
-from fitted import assert_same_bits, assert_unchanged, few_epochs, snapshot
+from fitted import assert_same, assert_same_bits, assert_unchanged, attributes, few_epochs, readings, said, snapshot
+from scipy import sparse
 
 from sparsemix import SparseGaussianMixture
 from sparsemix._estimator.absent import Absent
@@ -154,3 +155,34 @@ def test_texts_are_refused_with_what_makes_numbers_of_them(case):
         with pytest.raises(ValueError, match=f"X is the text 'one'.*{remedy}"):
             call("one")
     assert_unchanged(fitted, before, case.data.rows)
+
+
+def arrays_of(value):
+    """Arrays in the value of an attribute."""
+    if sparse.issparse(value):
+        return arrays_of([value.data, value.indices])
+    if isinstance(value, dict):
+        return arrays_of(list(value.values()))
+    if isinstance(value, (list, tuple)):
+        return [array for each in value for array in arrays_of(each)]
+    return [value] if isinstance(value, np.ndarray) and value.size else []
+
+
+@over(CASES)
+def test_writing_into_attributes_does_not_change_the_model(case):
+    """Arrays that belong to the model are read-only."""
+    rows, plain, n_arrays = case.data.rows, case.fitted(), 0
+    wanted = readings(plain, rows)
+    for name in attributes(plain):
+        est = case.fitted()  # nothing is computed and kept yet
+        for array in arrays_of(getattr(est, name)):
+            n_arrays += 1
+            if array.flags.writeable:
+                array[...] = array[::-1].copy() if array.dtype.kind not in "fiu" else 2 * array + 1
+            else:
+                with pytest.raises(ValueError, match="read-only"):
+                    array[...] = array
+        assert_same(wanted, readings(est, rows))
+        assert_same(*(said(each.partial_fit(rows), rows) if case.can("partial_fit") else {}
+                      for each in (case.fitted(), est)), but=("history_", "labels_"))  # fmt: skip
+    assert n_arrays > 1

@@ -14,6 +14,7 @@ from test_input_forms import numbers_of, some, takes_sparse
 from test_wrong_input import refused
 
 from sparsemix import SparseGaussianMixture, SparseLDA, SparseVonMisesFisherMixture, blocks
+from sparsemix._estimator.input.forms import is_frame
 
 pytestmark = few_epochs
 CUT = 14
@@ -96,7 +97,7 @@ def test_what_is_not_a_number_is_refused_with_its_block(case):
     for name in some(case, table):
         form, message = table[name]
         first = form(A)
-        good = A.astype(float) if not hasattr(first, "columns") and not hasattr(first, "column_names") else first
+        good = first if is_frame(first) else A.astype(float)
         with refused(name, f"^block 0: .*{message}"):
             blocks.fit(case.make(), [form(A), good])
 

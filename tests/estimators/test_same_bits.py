@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from estimator_cases import CASES, FIRST, over, with_methods, with_parameters, with_weights
 from fitted import assert_same, assert_same_bits, attributes, few_epochs, readings, said
+from sklearn.utils import get_tags
 
 from sparsemix import SparseLDA
 from sparsemix._engine import blocks, documents
@@ -215,6 +216,32 @@ def test_rows_of_weight_two_are_two_rows(case):
     first.partial_fit(rows, sample_weight=weight)
     second.partial_fit(repeated)
     assert_close(first, second, rows, **close)
+
+
+@over([case for case in CASES if case.can("score", "score_samples") and not case.rows_alone])
+def test_scores_are_weighted_means_of_the_rows(case):
+    est, rows = case.fitted(), case.data.rows
+    weight = np.random.default_rng(3).integers(0, 4, rows.shape[0]).astype(float)
+    repeated = rows[np.repeat(np.arange(rows.shape[0]), weight.astype(int))]
+    assert est.score(rows, sample_weight=weight) == pytest.approx(est.score(repeated), rel=1e-6)
+    assert est.score(rows, sample_weight=weight) != pytest.approx(est.score(rows), rel=1e-6)
+    wanted = weight @ est.score_samples(rows) / weight.sum()
+    if case.data.kind != "counts" or case.can("predict"):
+        assert est.score(rows, sample_weight=weight) == pytest.approx(wanted)
+
+
+@pytest.mark.parametrize("max_iter", [0, 3])
+@over([case for case in CASES if get_tags(case.estimator).input_tags.allow_nan])
+def test_incomplete_rows_of_weight_two_are_two_rows(case, max_iter):
+    """From the first estimate of the columns on, also with rows that have no value at all."""
+    rng, rows = np.random.default_rng(3), case.data.rows.copy()
+    rows[rng.random(rows.shape) < 0.3] = np.nan
+    weight = rng.integers(0, 4, len(rows)).astype(float)
+    repeated = rows[np.repeat(np.arange(len(rows)), weight.astype(int))]
+    make = case.same_as_repeated | {"max_iter": max_iter}
+    weighed, doubled = case.make(**make).fit(rows, sample_weight=weight), case.make(**make).fit(repeated)
+    assert np.isnan(repeated).all(axis=1).any()
+    assert_close(weighed, doubled, rows, rtol=1e-8, atol=1e-8)
 
 
 def assert_close(first, second, rows, **close):

@@ -207,3 +207,11 @@ def test_proposals_that_are_all_accepted_are_seen(monkeypatch):
 
 def test_too_few_sweeps_are_seen():
     assert deviation(counts_of(fitted(1, burn_in=0)), total(GIVEN)) > 8.0
+
+
+@pytest.mark.parametrize("n_components", [2, 5, 300])
+def test_counts_below_an_even_share_of_the_last_step_are_removed(n_components):
+    params = SparseSCVB0LDA(n_components, sampler="mhw", local_step_size=(10.0, 0.9))._params
+    sampler = assemble_stochastic.make_model(params, V, np.float32).later_sampler
+    assert sampler.name == "mhw"
+    assert sampler.sparsity * n_components == pytest.approx(1.0)

@@ -126,3 +126,23 @@ def test_stream_that_begins_small_ends_near_one_that_begins_with_all(name, monke
         poor.partial_fit(rows[first : first + 40])
     assert small.score(new) > whole - 0.05
     assert poor.score(new) < whole - 0.05  # what it is measured against
+
+
+@pytest.mark.parametrize("name", ["dense", "gibbs"])
+def test_the_tokens_of_the_corpus_follow_from_all_documents_so_far(name):
+    """A slow twin: the corpus has as many tokens a document as the statistics have, whatever the next block has."""
+    n_documents, (offset, decay), rng = 5000, (4.0, 0.7), np.random.default_rng(0)
+    est = made(name, total_samples=n_documents, step_size=(offset, decay))
+    lengths = 40, 10, 25, 80
+    tokens = documents = None
+    for step, length in enumerate(lengths, 1):
+        block = rng.multinomial(length, np.full(X.shape[1], 1.0 / X.shape[1]), size=60 if step == 1 else 5)
+        est.partial_fit(block)
+        if tokens is None:
+            tokens, documents = n_documents * length, n_documents
+        else:
+            total, rho = n_documents * tokens / documents, (step + offset) ** -decay
+            documents = (1.0 - rho) * total / tokens * documents + rho * total / length
+            tokens = total
+        found = est.components_.sum() - est.components_.size * est.topic_word_prior_
+        np.testing.assert_allclose(found, tokens, rtol=1e-4)

@@ -9,7 +9,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
 from sparsemix._compat import Interval, Options
-from sparsemix._engine.blocks import spans
+from sparsemix._engine.blocks import gathered, spans
 from sparsemix._estimator.input.forms import TYPES, check_axes, floats_of, numbers_of, texts_named
 
 # Minimum of positive parameters: division by smaller ones overflows.
@@ -80,8 +80,9 @@ def check_rows(estimator, X, reset, dtype=None, missing=False):
     X = validated(estimator, X, reset, (np.float64, np.float32))
     dtype = X.dtype if dtype is None else np.result_type(dtype)
     limit = largest_value(dtype)
-    for start, stop in spans(len(X), max(1, (1 << 20) // X.shape[1])):
-        block = np.where(np.isnan(X[start:stop]), X.dtype.type(0), X[start:stop]) if missing else X[start:stop]
+    for start, stop in spans(len(X), max(1, (1 << 16) // X.shape[1])):
+        block = gathered(X, slice(start, stop))  # NumPy reads it several times, strided arrays slowly
+        block = np.where(np.isnan(block), X.dtype.type(0), block) if missing else block
         if float(block.min()) >= -limit and float(block.max()) <= limit:  # a NaN makes both false
             continue
         row, column = np.argwhere(~(np.abs(block) <= block.dtype.type(min(limit, float(np.finfo(block.dtype).max)))))[0]

@@ -231,7 +231,8 @@ def csr_of(X, name="X"):
     data = values_of(X.data, name)
     if X.format == "csr":
         used = X.indptr[-1]
-        return sparse.csr_array((data[:used], X.indices[:used], X.indptr), shape=X.shape)
+        parts = map(np.ascontiguousarray, (data[:used], X.indices[:used], X.indptr))  # kernels read no strided arrays
+        return sparse.csr_array(tuple(parts), shape=X.shape)
     if X.format == "coo":
         return from_entries(X, X.row, X.col, data)
     if X.format == "dia":

@@ -11,6 +11,7 @@ from scipy import sparse
 from sparsemix._engine.documents import csr_rows
 from sparsemix._estimator.blockwise import block_named
 from sparsemix._estimator.input.forms import check_starts, is_frame, numbers_of
+from sparsemix._estimator.input.integers import integers_of
 from sparsemix._estimator.parameters import plain_arguments
 
 # Bytes of a block by default: large enough that its overhead is negligible, small compared with any memory.
@@ -274,8 +275,10 @@ class FunctionBlocks(Blocks):
     portable = True
 
     def __init__(self, n_blocks, function, sizes=None):
-        if sizes is not None and len(sizes) != n_blocks:
-            raise ValueError(f"sizes has {len(sizes)} numbers for {n_blocks} blocks; give one per block")
+        if sizes is not None:
+            sizes = integers_of(sizes, "sizes", "give the number of rows of each block", "block").tolist()
+            if len(sizes) != n_blocks:
+                raise ValueError(f"sizes has {len(sizes)} numbers for {n_blocks} blocks; give one per block")
         self._n_blocks, self._function, self.sizes = n_blocks, function, sizes
 
     def __len__(self):

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from sparsemix._engine import initialize
 from sparsemix._engine.blocks import Rows
 from sparsemix._estimator.input.checks import check_explained
+from sparsemix._estimator.input.integers import integers_of
 from sparsemix._models.mixture.annotated import UNKNOWN
 from sparsemix.mixture._starts._splitting import column_scales
 
@@ -20,18 +21,16 @@ NEIGHBOURS = 2_000
 
 def check_labels(labels, n_rows):
     """Labels as integers (N,); -1 means that a label is not known."""
-    labels = np.asarray(labels)
+    labels = integers_of(
+        labels, "labels", "give integers, and -1 for rows whose label is not known "
+        "(sklearn.preprocessing.LabelEncoder numbers other labels)",
+    )  # fmt: skip
     if labels.shape != (n_rows,):
         raise ValueError(f"labels has shape {labels.shape}, expected ({n_rows},): give one label for each row of X")
-    if labels.dtype.kind not in "iub":
-        raise ValueError(
-            f"labels has the type {labels.dtype}; give integers, and -1 for rows whose label is not known "
-            "(sklearn.preprocessing.LabelEncoder numbers other labels)"
-        )
-    if labels.dtype.kind == "i" and labels.min(initial=0) < UNKNOWN:
+    if labels.min(initial=0) < UNKNOWN:
         row = int(labels.argmin())
         raise ValueError(f"labels of row {row} is {labels[row]}; give integers from 0, or -1 for an unknown label")
-    return labels.astype(np.int64)
+    return labels
 
 
 def numbered(labels, classes=None):

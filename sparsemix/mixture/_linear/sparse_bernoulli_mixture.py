@@ -6,6 +6,7 @@ import numpy as np
 
 from sparsemix._compat import Interval
 from sparsemix._estimator.absent import Absent
+from sparsemix._estimator.base import published
 from sparsemix._estimator.input.checks import PRIOR
 from sparsemix._estimator.parameters import plain_arguments
 from sparsemix._stats.linear import Bernoulli
@@ -219,7 +220,7 @@ class SparseBernoulliMixture(LinearEstimator):
         labels, rng = self._drawn_components(n_samples)
         return rng.random((n_samples, self.n_features_in_)) < self.probabilities_[labels], labels
 
-    @property
+    @published
     def probabilities_(self):
         """Probabilities of yes, (n_components, n_features)."""
         return self._attribute("probabilities_").plug_in.counts.means

@@ -2,6 +2,7 @@
 
 
 from sparsemix._estimator.absent import Absent
+from sparsemix._estimator.base import published
 from sparsemix._estimator.input.checks import PRIOR, check_counts
 from sparsemix._estimator.input.forms import COUNTS
 from sparsemix._stats.linear import Multinomial
@@ -186,7 +187,7 @@ class SparseMultinomialMixture(LinearEstimator):
         tags.input_tags.positive_only = True
         return tags
 
-    @property
+    @published
     def word_proportions_(self):
         """Expected proportions of words in each component, (n_components, n_features)."""
         return self._attribute("word_proportions_").plug_in.counts.means

@@ -7,6 +7,7 @@ from scipy import sparse
 
 from sparsemix._compat import StrOptions
 from sparsemix._estimator.absent import Absent
+from sparsemix._estimator.base import published
 from sparsemix._estimator.parameters import plain_arguments
 from sparsemix._stats.linear import VonMisesFisher, draws
 from sparsemix.mixture._linear._estimator import LINEAR_CONSTRAINTS, LinearEstimator
@@ -217,12 +218,12 @@ class SparseVonMisesFisherMixture(LinearEstimator):
         labels, rng = self._drawn_components(n_samples)
         return draws(self.means_, self.concentrations_, labels, rng), labels
 
-    @property
+    @published
     def means_(self):
         """Mean directions of shape (n_components, n_features), of unit length."""
         return self._attribute("means_").plug_in.means
 
-    @property
+    @published
     def concentrations_(self):
         """Concentrations of shape (n_components,)."""
         return self._attribute("concentrations_").plug_in.scale

@@ -231,7 +231,7 @@ class Start:
         size = max(self.init_size, self.model.n_components)
         if self.row_labels is not None:
             return self._labelled(rows, balanced(self.row_labels, size, rng), rng, workers)
-        selection = subset(rows, size, rng)
+        selection = rows.with_values(subset(rows, size, rng), self.model.n_components)
         if given.means is not None:
             return self._from_clusters(rows, selection, self._nearest(rows, selection, workers), workers)
         return self._seeded(rows, selection, rng, workers)

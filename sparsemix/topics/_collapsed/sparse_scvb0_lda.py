@@ -7,6 +7,7 @@ from sparsemix._compat import Interval, InvalidParameterError, StrOptions, _fit_
 from sparsemix._engine.documents import FirstDocuments
 from sparsemix._engine.schedules import LearningRates
 from sparsemix._estimator.absent import NO_BOUND, Absent
+from sparsemix._estimator.base import published
 from sparsemix._estimator.input.checks import STEP_SIZE, check_counts
 from sparsemix._estimator.progress import fingerprint
 from sparsemix._models.topics.dense_sampler import DenseSampler
@@ -311,17 +312,17 @@ class SparseSCVB0LDA(AdditiveTopics):
         with self._watched_by(validation_data):
             return self._fit(X, sample_weight, checkpoint)
 
-    @property
+    @published
     def sampler_(self):
         """The sampler in use."""
         return self._fitted_part("model").later_sampler.name
 
-    @property
+    @published
     def batch_size_(self):
         """Documents per batch of the last fit."""
         return self._fitted_part("model").batch_size
 
-    @property
+    @published
     def acceptance_rate_(self):
         """Share of proposals accepted in the last epoch or block; NaN without proposals."""
         proposed, accepted = self._fitted_part("stats")["proposals"]

@@ -4,6 +4,7 @@ import numbers
 
 from sparsemix._compat import Interval, StrOptions
 from sparsemix._engine.documents import FirstDocuments
+from sparsemix._estimator.base import published
 from sparsemix._models.topics.variational_model import TopicModel
 from sparsemix._stats.suffstats import SufficientStatistics
 from sparsemix._stats.word_rows import WordRows
@@ -227,7 +228,7 @@ class SparseLDA(AdditiveTopics):
         self.verbose = verbose
         self.random_state = random_state
 
-    @property
+    @published
     def restart_acceptance_(self):
         """Share of restart proposals accepted in the last epoch; NaN without proposals."""
         proposed, accepted = self._fitted_part("stats")["restarts"]
