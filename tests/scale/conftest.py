@@ -1,9 +1,13 @@
 """What tests of fits over blocks share."""
 
+import os
+
 import numpy as np
 import pytest
 
 from sparsemix.mixture._births import Births
+
+os.environ.setdefault("ANNDATA_ALLOW_WRITE_NULLABLE_STRINGS", "1")  # names are such texts under pandas 3
 
 
 @pytest.fixture

@@ -185,6 +185,7 @@ class StoreBlocks(Blocks):
         if not hasattr(root, "keys") or place not in root or "_index" not in root[place].attrs:
             return None
         names = root[f"{place}/{root[place].attrs['_index']}"]
+        names = names["values"] if hasattr(names, "keys") else names  # texts of pandas 3 are a group, with a mask
         return np.asarray(names[:]) if len(names.shape) == 1 and names.shape[0] == self.n_columns else None
 
     @contextmanager
