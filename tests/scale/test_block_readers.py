@@ -8,7 +8,7 @@ import pytest
 from scipy import sparse
 from sklearn.feature_extraction.text import CountVectorizer
 
-from sparsemix import blocks
+from sparsemix import SparseGaussianMixture, blocks
 from sparsemix._engine.rounds.plan import Plan
 from sparsemix._engine.rounds.sample import chosen_rows, hashed
 from sparsemix._engine.rounds.tree import Tree, branches, reduced
@@ -16,6 +16,7 @@ from sparsemix._engine.rounds.tree import Tree, branches, reduced
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(23, 3))
 COUNTS = sparse.csr_array(RNG.poisson(0.5, (23, 7)))
+ROWS = [0, 1, 3, 4, 8, 9, 11, 12, 13, 17, 19, 22]  # no range
 
 
 def joined(data):
@@ -298,6 +299,27 @@ def test_wide_tables(tmp_path):
     parquet.write_table(table, tmp_path / "t.parquet", row_group_size=9)
     check(blocks.from_parquet(tmp_path / "t.parquet"), X, portable=True)
     check(blocks.from_parquet(tmp_path / "t.parquet", columns=["c", "a"]), X[:, [2, 0]], portable=True)
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_an_index_of_pandas_is_no_feature(tmp_path, named):
+    """As for pandas and Dask, unless the caller names its column; a table of Arrow in memory is read likewise."""
+    pandas, pyarrow = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
+    frame = pandas.DataFrame(X, columns=list("abc")).iloc[ROWS].rename_axis("id" if named else None)
+    index = "id" if named else "__index_level_0__"
+    for name in "xy":
+        frame.to_parquet(tmp_path / f"{name}.parquet")
+    data = blocks.from_parquet(tmp_path)
+    check(data, np.concatenate([X[ROWS]] * 2), portable=True)
+    check(blocks.from_parquet(tmp_path / "x.parquet", columns=[index, "a"]),
+          np.column_stack([ROWS, X[ROWS, 0]]), portable=True)  # fmt: skip
+    whole = pyarrow.Table.from_pandas(frame)
+    assert index in whole.column_names
+    np.testing.assert_array_equal(joined(blocks.from_arrays(whole, 5)), X[ROWS])
+    for est in (blocks.fit(SparseGaussianMixture(2, max_iter=1, tol=0, random_state=0), data),
+                SparseGaussianMixture(2, max_iter=1, tol=0, random_state=0).fit(whole)):  # fmt: skip
+        assert est.n_features_in_ == 3
+        assert est.transform(whole).shape == est.transform(frame).shape == (12, 2)
 
 
 # -- several files

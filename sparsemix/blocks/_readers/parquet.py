@@ -5,6 +5,7 @@ import numbers
 import numpy as np
 from scipy import sparse
 
+from sparsemix._estimator.input.forms import index_columns, without_index
 from sparsemix._estimator.parameters import plain_arguments
 from sparsemix.blocks._readers.arrays import Blocks, joined
 from sparsemix.blocks._readers.paths import is_address, named_in_errors, needed, open_binary, paths_of
@@ -27,9 +28,9 @@ def from_parquet(paths, *, doc=None, word=None, count=None, n_features=None, col
     n_features : int, default=None
         Size of the vocabulary, for counts; None takes the largest word number from the statistics of the file.
     columns : list of str, default=None
-        Feature columns, if each line is a row; None takes all columns of the first file. Columns are found by their
-        names, which all files must have. A single column of lists of equal length, such as embeddings, is read as a
-        matrix.
+        Feature columns, if each line is a row; None takes all columns of the first file but an index of pandas.
+        Columns are found by their names, which all files must have. A single column of lists of equal length, such as
+        embeddings, is read as a matrix.
 
     Returns
     -------
@@ -80,14 +81,15 @@ class TableBlocks(Blocks):
         self._path, self._columns = path, columns
         with named_in_errors(path, "pyarrow"):
             file = self._file()
-            names = file.schema_arrow.names
+            names, index = file.schema_arrow.names, index_columns(file.schema_arrow)
             missing = [name for name in self._names() if name not in names]
             if missing:
                 raise ValueError(f"{path} has no column {missing[0]!r}; it has {', '.join(names)}")
-            more = [name for name in names if name not in self._names()]
+            features = [name for name in names if name not in index]
+            more = [name for name in features if name not in self._names()]
             if strict and more:
                 raise ValueError(f"{path} has the column {more[0]!r}, and the first file has not; choose by columns")
-            self.names = columns or names
+            self.names = columns or features
             self._rows = [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)]
 
     def _names(self):
@@ -108,6 +110,8 @@ class TableBlocks(Blocks):
     def _read(self, i):
         with named_in_errors(self._path, "pyarrow"):
             table = self._file().read_row_group(i, columns=self._columns)
+            # named columns are features, also if they hold an index
+            table = without_index(table) if self._columns is None else table.replace_schema_metadata(None)
             if table.num_columns == 1 and hasattr(table.schema.types[0], "value_type"):
                 return self._vectors(table.column_names[0], table.column(0))
             types = needed("pyarrow").types
