@@ -13,6 +13,8 @@ from sparsemix.blocks._readers.paths import needed
 def as_blocks(data):
     """A sequence of blocks from an array, a matrix, a data frame, a list, a reader, or a Dask collection."""
     refuse_files(data)
+    if type(data).__name__ == "LazyFrame":  # in a list the error names the block
+        raise TypeError("data is a LazyFrame, which is not computed yet; give data.collect(), or blocks.from_parquet")
     if type(data).__module__.split(".")[0] == "dask" or (
         isinstance(data, (list, tuple)) and len(data) and hasattr(data[0], "__dask_graph__")
     ):
@@ -42,14 +44,14 @@ def refuse_files(data):
                    ".npz": "from_npz", ".npy": "from_npz", ".txt": "from_text"}  # fmt: skip
         reader = readers.get(os.path.splitext(path)[1], "a reader of sparsemix.blocks, such as from_parquet")
         raise TypeError(f"data is the path {path!r}; read it with {'blocks.' * (reader in readers.values())}{reader}")
-    if package == "anndata":
-        path = getattr(data, "filename", None)
-        place = "data.X, the matrix in memory" if path is None else f"blocks.from_h5ad({os.fspath(path)!r})"
+    if package == "anndata" and not isinstance(data, np.ndarray) and not sparse.issparse(data):  # but views of X
+        path = None if getattr(data, "is_view", False) else getattr(data, "filename", None)
+        place = "data.X, its matrix" if path is None else f"blocks.from_h5ad({os.fspath(path)!r})"
+        if not hasattr(data, "obs"):
+            place = "blocks.from_h5ad(path) of its file, or data.to_memory()"
         raise TypeError(f"data is an {name} object; give {place}")
     if package == "pyarrow" and not hasattr(data, "column_names"):
         raise TypeError(f"data is a {name} of pyarrow; give blocks.from_parquet(paths) of its files, or a table")
-    if package == "polars" and name == "LazyFrame":
-        raise TypeError("data is a LazyFrame, which is not computed yet; give data.collect(), or blocks.from_parquet")
     if package in ("h5py", "zarr") and hasattr(data, "keys"):
         reader = "from_h5ad" if package == "h5py" else "from_zarr"
         raise TypeError(f"data is a {name} of {package}; give its path to blocks.{reader}, or one of its arrays")

@@ -14,6 +14,7 @@ from test_input_forms import numbers_of, some, takes_sparse
 from test_wrong_input import refused
 
 from sparsemix import SparseGaussianMixture, SparseLDA, SparseVonMisesFisherMixture, blocks
+from sparsemix._estimator.input.forms import is_frame
 
 pytestmark = few_epochs
 CUT = 14
@@ -96,7 +97,7 @@ def test_what_is_not_a_number_is_refused_with_its_block(case):
     for name in some(case, table):
         form, message = table[name]
         first = form(A)
-        good = A.astype(float) if not hasattr(first, "columns") and not hasattr(first, "column_names") else first
+        good = first if is_frame(first) else A.astype(float)
         with refused(name, f"^block 0: .*{message}"):
             blocks.fit(case.make(), [form(A), good])
 
@@ -155,3 +156,13 @@ def test_names_of_blocks_are_those_of_the_features():
     for first, second, message in [(frame, frame.to_numpy(), "have no names"), (frame.to_numpy(), frame, "have names")]:
         with pytest.raises(ValueError, match=f"^block 1: its columns {message}.*give all blocks in one form"):
             blocks.fit(clone(est), [first, second])
+
+
+@over(BY_BLOCKS)
+def test_names_of_columns_cause_no_warning(case):
+    """A warning would be an error here."""
+    pytest.importorskip("pandas")
+    first, second = (forms.frame(part) for part in halves(numbers_of(case)))
+    est = blocks.fit(case.make(max_iter=1, tol=0), [first, second])
+    blocks.score(est, [first, second])
+    list(blocks.transform(est, [first, second]))
