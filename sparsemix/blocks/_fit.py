@@ -96,8 +96,7 @@ def fit(
             raise ValueError(f"{name} is {value!r}; give a whole number of at least 1")
     if resume not in ("auto", True, False):
         raise ValueError(f"resume is {resume!r}; give 'auto', True or False")
-    if worker_timeout is not None and not (isinstance(worker_timeout, numbers.Real) and worker_timeout > 0):
-        raise ValueError(f"worker_timeout is {worker_timeout!r}; give positive seconds, or None")
+    check_timeout(worker_timeout)
     estimator._validate_params()
     data = as_blocks(data)
     job = Job(estimator, data, weights_of(sample_weight, data))
@@ -109,6 +108,12 @@ def fit(
 
         with DaskExecutor(job, client, worker_timeout) as executor:
             return fit_blocks(estimator, executor, steps, checkpoint, checkpoint_every, resume)
+
+
+def check_timeout(worker_timeout):
+    """Raise for what is no time to wait for workers."""
+    if worker_timeout is not None and not (isinstance(worker_timeout, numbers.Real) and worker_timeout > 0):
+        raise ValueError(f"worker_timeout is {worker_timeout!r}; give positive seconds, or None")
 
 
 # Alternatives to estimators that need all rows in memory at once.
