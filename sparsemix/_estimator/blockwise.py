@@ -4,7 +4,7 @@ A ``Job`` contains everything that a machine needs to read, check and visit bloc
 this process, block by block. An executor on other machines adds in the same order, so the bits are the same.
 """
 
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 
 import numpy as np
 from scipy import sparse
@@ -324,12 +324,13 @@ def fit_blocks(estimator, executor, steps=None, checkpoint=None, checkpoint_ever
         rows = estimator._whole(survey, *sampled(executor, survey, size, seed), executor)
         step_rows = estimator._step_size(rows, survey) if steps is None else sum(survey.sizes) / steps
         executor.plan = Plan(survey.sizes, step_rows, np.random.default_rng(seed))
-        folder = None
+        opened = nullcontext()
         if checkpoint is not None:
             data = [*survey.blocks.values(), *estimator._other_fingerprints()]
             prints = identity(estimator, data) | {"steps": repr(steps)}
-            folder = CheckpointFolder(checkpoint, prints, checkpoint_every, resume)
-        estimator._learn(monitor, rows, workers, warm, None, seeds, folder)
+            opened = CheckpointFolder(checkpoint, prints, checkpoint_every, resume)
+        with opened as folder:
+            estimator._learn(monitor, rows, workers, warm, None, seeds, folder)
     estimator._warn_unless_converged(monitor)
     return estimator
 

@@ -43,8 +43,9 @@ def fit(
         given by ``batch_size``, whose default is that of ``fit``. A block that is larger than a batch is visited in
         several steps. The blocks of one step are distributed among the workers.
     checkpoint : path-like, default=None
-        Folder for this fit only. After an epoch the state of the fit is written to it: model, statistics, remembered
-        rows, random generators. A call with the same arguments resumes the fit, with the same bits.
+        Local folder for this fit only, which it locks. After an epoch the state of the fit is written to it: model,
+        statistics, remembered rows, random generators. A call with the same arguments resumes the fit, with the same
+        bits.
     checkpoint_every : int, default=1
         Epochs between checkpoints.
     resume : {"auto", True, False}, default="auto"
