@@ -222,12 +222,44 @@ def test_long_tables(tmp_path, group, counted):
     count = "n" if counted else None
     data = blocks.from_parquet(tmp_path / "t.parquet", doc="d", word="w", count=count)
     kept = COUNTS[np.flatnonzero(np.diff(COUNTS.indptr))]
+    assert data.sizes == [block.shape[0] for block in data]
     np.testing.assert_array_equal(joined(pickle.loads(pickle.dumps(data))), kept.toarray())
     assert blocks.from_parquet(tmp_path / "t.parquet", doc="d", word="w", n_features=9)[0].shape[1] == 9
     with pytest.raises(ValueError, match="has no column 'x'; it has d, w, n"):
         blocks.from_parquet(tmp_path / "t.parquet", doc="d", word="x")
     with pytest.raises(ValueError, match="doc is given without word"):
         blocks.from_parquet(tmp_path / "t.parquet", doc="d")
+
+
+@pytest.mark.parametrize("group", [1, 2, 1000])
+@pytest.mark.parametrize("kind", [int, str])
+@pytest.mark.parametrize(
+    ("files", "wrong"),
+    [
+        ([[3, 3, 1, 1, 2]], None),  # in any order that keeps lines together
+        ([[3, 3], [], [1, 1], [2]], None),
+        ([[3, 1, 3]], 3),
+        ([[3, 3, 3, 1, 2, 1]], 1),
+        ([[3, 1], [2, 3]], 3),
+        ([[3, 1, 1], [1, 2]], 1),  # continues in the next file
+    ],
+)
+def test_scattered_documents_are_named(tmp_path, group, kind, files, wrong):
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    dtype = {int: pyarrow.int64(), str: pyarrow.string()}[kind]
+    for i, docs in enumerate(files):
+        table = {"day": pyarrow.array([kind(doc) for doc in docs], dtype), "w": np.zeros(len(docs), int)}
+        parquet.write_table(pyarrow.table(table), tmp_path / f"{i}.parquet", row_group_size=group)
+
+    def read():
+        return blocks.from_parquet(tmp_path, doc="day", word="w", n_features=1)
+
+    if wrong is None:
+        assert sum(read().sizes) == len(joined(read())) == 3
+        return
+    with pytest.raises(ValueError, match=rf"{len(files) - 1}\.parquet has lines of document {kind(wrong)!r} in row .*"
+                                         r"sort the lines of all files by 'day'"):  # fmt: skip
+        read()
 
 
 def test_tables_that_hold_no_counts(tmp_path):

@@ -24,7 +24,8 @@ def from_parquet(paths, *, doc=None, word=None, count=None, n_features=None, col
         Columns of a table with one line for each word of a document: the document, in any order that keeps its lines
         together; the word number, from 0; the count, or None if it is always 1. Nulls are not allowed. Counts of lines
         with the same document and word are added in double precision. A document that continues in the next row groups
-        belongs to the group of its first line. The lines of a document are in one file.
+        belongs to the group of its first line. The lines of a document are in one file. One scan of the column ``doc``
+        checks this, and counts the documents.
     n_features : int, default=None
         Size of the vocabulary, for counts; None takes the largest word number from the statistics of the file.
     columns : list of str, default=None
@@ -41,7 +42,7 @@ def from_parquet(paths, *, doc=None, word=None, count=None, n_features=None, col
     ImportError
         If pyarrow is missing (``pip install pyarrow``).
     ValueError
-        For missing columns, and if ``n_features`` is needed.
+        For missing columns, if ``n_features`` is needed, and for a document whose lines are apart.
 
     Examples
     --------
@@ -66,7 +67,8 @@ def from_parquet(paths, *, doc=None, word=None, count=None, n_features=None, col
     elif word is None:
         raise ValueError("doc is given without word; name the columns of document, word and count")
     else:
-        readers = [LongTableBlocks(path, doc, word, count, n_features) for path in paths]
+        seen = set()
+        readers = [LongTableBlocks(path, doc, word, count, n_features, seen) for path in paths]
         for reader in readers:
             reader.n_features = max(other.n_features for other in readers)
     return joined(readers)
@@ -134,11 +136,12 @@ class TableBlocks(Blocks):
 
 
 class LongTableBlocks(TableBlocks):
-    """Blocks of row groups of (document, word, count) as count matrices."""
+    """Blocks of row groups of (document, word, count) as count matrices.
 
-    sizes = None
+    ``seen`` holds the documents of earlier files, and receives those of this one.
+    """
 
-    def __init__(self, path, doc, word, count, n_features):
+    def __init__(self, path, doc, word, count, n_features, seen):
         self._doc, self._word, self._count = doc, word, count
         super().__init__(path, [name for name in (doc, word, count) if name is not None])
         if n_features is None:
@@ -147,6 +150,27 @@ class LongTableBlocks(TableBlocks):
         elif not isinstance(n_features, numbers.Integral) or n_features < 1:
             raise ValueError(f"n_features is {n_features!r}; give the number of words, or None")
         self.n_features = int(n_features)
+        self._rows = list(self._documents(seen))
+
+    def _documents(self, seen):
+        """Number of documents that begin in each group; raises for one that began before other documents."""
+        last = None
+        for i in range(len(self)):
+            lines = self._group(i, [self._doc])[self._doc]
+            begins = np.concatenate([[True], lines[1:] != lines[:-1]])[: len(lines)]
+            documents = lines[begins].tolist()
+            if last is not None and documents[:1] == [last]:
+                del documents[0]
+            for document in documents:
+                if document in seen:
+                    raise ValueError(
+                        f"{self._path} has lines of document {document!r} in row group {i}, and others apart from "
+                        f"these; sort the lines of all files by {self._doc!r}, such as with table.sort_by of pyarrow "
+                        "or orderBy of Spark"
+                    )
+                seen.add(document)
+            last = lines[-1:].tolist()[0] if len(lines) else last
+            yield len(documents)
 
     def _vocabulary(self):
         metadata = self._file().metadata
