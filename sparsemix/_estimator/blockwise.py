@@ -123,12 +123,24 @@ class Job:
 
     def checked(self, number, X, reset=False):
         """Rows of a block as ``fit`` reads them, from any form that ``fit`` accepts. Errors name the block."""
-        if not n_rows_of(X):
-            return np.empty((0, getattr(self.estimator, "n_features_in_", 0)))
         with block_named(number):
+            self._check_size(number, n_rows_of(X))
+            if not n_rows_of(X):
+                return np.empty((0, getattr(self.estimator, "n_features_in_", 0)))
             check_labels(labels_of(X), self.labels)
             X = self._formed(self.estimator._check(X, reset))
             return X if sparse.issparse(X) else np.ascontiguousarray(X)  # the order of sums follows that in memory
+
+    def _check_size(self, number, n_rows):
+        """Raise if the block had another size in the survey."""
+        if self.first_rows is None:
+            return
+        surveyed = self.first_rows[number + 1] - self.first_rows[number]
+        if n_rows != surveyed:
+            raise ValueError(
+                f"it has {n_rows} rows, but had {surveyed} when it was first read; give data whose blocks are the same "
+                "in every reading"
+            )
 
     def _formed(self, X):
         """Checked rows in the form of all blocks."""

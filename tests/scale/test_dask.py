@@ -155,6 +155,21 @@ def test_errors_on_workers_name_block_and_row(client):
         blocks.fit(mixture(), cut(bad), client=client)
 
 
+READINGS = []
+
+
+def growing(i):
+    """Four blocks, the last with one row more in each reading."""
+    READINGS.append(i)
+    return np.concatenate([ROWS[:50], ROWS[: READINGS.count(3)]]) if i == 3 else ROWS[:50]
+
+
+def test_blocks_that_change_their_sizes_are_named(client):
+    READINGS.clear()
+    with pytest.raises(ValueError, match=r"worker \S+: block 3: it has \d+ rows, but had 51 when it was first read"):
+        blocks.fit(mixture(), blocks.from_function(4, growing), client=client)
+
+
 def test_another_version_or_processor_is_named(client, monkeypatch):
     from sparsemix.blocks import _cluster as executor
 
