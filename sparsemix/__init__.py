@@ -1,5 +1,7 @@
 """Mixtures of hundreds or thousands of clusters from large data, on one machine, inside scikit-learn."""
 
+from importlib import import_module
+
 from sparsemix._commands.start import quiet_interrupts
 
 with quiet_interrupts():
@@ -32,3 +34,16 @@ __all__ = [
     "report",
     "representative_documents",
 ]
+
+# Subpackages that the estimators do not need; imported at their first use.
+LATER = ("blocks", "datasets", "plotting")
+
+
+def __getattr__(name):
+    if name in LATER:
+        return import_module(f"sparsemix.{name}")
+    raise AttributeError(f"module 'sparsemix' has no attribute {name!r}")
+
+
+def __dir__():
+    return sorted({*globals(), *LATER})

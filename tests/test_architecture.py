@@ -5,6 +5,8 @@ import doctest
 import importlib
 import inspect
 import pkgutil
+import subprocess
+import sys
 from itertools import pairwise
 from pathlib import Path
 
@@ -237,6 +239,23 @@ def test_all_names_exist():
         module = importlib.import_module(name)
         assert len(set(module.__all__)) == len(module.__all__)
         assert all(hasattr(module, attribute) for attribute in module.__all__)
+
+
+SUBPACKAGES = """
+import pkgutil, sys, sparsemix
+early = [name for name in ("blocks", "datasets", "plotting") if f"sparsemix.{name}" in sys.modules]
+assert not early, f"import sparsemix imports {early}, which takes time"
+for info in pkgutil.iter_modules(sparsemix.__path__):
+    if not info.name.startswith("_"):
+        assert info.name in dir(sparsemix)
+        assert getattr(sparsemix, info.name).__all__
+assert not hasattr(sparsemix, "no_such_name")
+"""
+
+
+def test_subpackages_are_attributes_of_the_package():
+    """In a new process: a subpackage that any test has imported is an attribute."""
+    subprocess.run([sys.executable, "-c", SUBPACKAGES], check=True, timeout=120)
 
 
 def test_public_objects_document_their_parameters():

@@ -10,14 +10,14 @@ from sklearn.mixture import GaussianMixture
 
 from sparsemix import SparseGaussianMixture
 from sparsemix._commands.console import printable
-from sparsemix._estimator.writing import replacing
+from sparsemix._estimator.writing import local_path, replacing
 from sparsemix.datasets import load_image_patches
 from sparsemix.metrics import basis_without_constant, mixture_log_likelihood
 
 
 def check_picture(output):
     """Raise before the fit if the picture cannot be written."""
-    output = Path(output)
+    output = local_path(output, "--output")
     if output.is_dir():
         raise IsADirectoryError(f"{output} is a folder; give --output the name of a file.")
     with tempfile.TemporaryFile(dir=output.parent) as probe:

@@ -16,7 +16,7 @@ import joblib
 from sparsemix._commands.console import printable, warn
 from sparsemix._commands.reading.formats.files import scratch_file
 from sparsemix._engine.threads import interrupts_wait
-from sparsemix._estimator.writing import replacing
+from sparsemix._estimator.writing import local_path, replacing
 
 TOPICS, DOCUMENTS, REPORT, RUN, WORDS, VECTORS, OVER_TIME, BY_GROUP = TABLES = (
     "topics.csv", "documents.csv", "report.html", "run.json", "words.csv", "word_vectors.bin", "over_time.csv",
@@ -55,7 +55,7 @@ class Outputs:
 
     def __init__(self, folder, force, model_format="joblib"):
         self.dump, self.model = dumper(model_format), MODELS[model_format]
-        self.folder = Path(folder)
+        self.folder = local_path(folder, "--output")
         self.written = []
         self.failed = []
         self.published = False

@@ -1,7 +1,7 @@
 """Base class of estimators whose state is prior + statistics: fits, streams, and steps from external statistics."""
 
 import warnings
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from copy import copy
 from dataclasses import dataclass, field
 from numbers import Integral
@@ -103,10 +103,11 @@ class AdditiveEstimator(SparsemixEstimator):
             warm = params.warm_start and hasattr(self, "_fitted")
             X, rows = self._read(X, sample_weight, reset=not warm, **annotations)
             warn_of_light_weights(rows.sample_weight)
-            folder = None
+            opened = nullcontext()
             if checkpoint is not None:
-                folder = CheckpointFolder(checkpoint, identity(self, self._fingerprints(rows)))
-            self._learn(monitor, rows, workers, warm, X, check_random_state(params.random_state), folder)
+                opened = CheckpointFolder(checkpoint, identity(self, self._fingerprints(rows)))
+            with opened as folder:
+                self._learn(monitor, rows, workers, warm, X, check_random_state(params.random_state), folder)
         self._warn_unless_converged(monitor)
         self._check_fit(X)
         return self

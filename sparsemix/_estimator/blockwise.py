@@ -4,7 +4,7 @@ A ``Job`` contains everything that a machine needs to read, check and visit bloc
 this process, block by block. An executor on other machines adds in the same order, so the bits are the same.
 """
 
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 
 import numpy as np
 from scipy import sparse
@@ -123,12 +123,24 @@ class Job:
 
     def checked(self, number, X, reset=False):
         """Rows of a block as ``fit`` reads them, from any form that ``fit`` accepts. Errors name the block."""
-        if not n_rows_of(X):
-            return np.empty((0, getattr(self.estimator, "n_features_in_", 0)))
         with block_named(number):
+            self._check_size(number, n_rows_of(X))
+            if not n_rows_of(X):
+                return np.empty((0, getattr(self.estimator, "n_features_in_", 0)))
             check_labels(labels_of(X), self.labels)
             X = self._formed(self.estimator._check(X, reset))
             return X if sparse.issparse(X) else np.ascontiguousarray(X)  # the order of sums follows that in memory
+
+    def _check_size(self, number, n_rows):
+        """Raise if the block had another size in the survey."""
+        if self.first_rows is None:
+            return
+        surveyed = self.first_rows[number + 1] - self.first_rows[number]
+        if n_rows != surveyed:
+            raise ValueError(
+                f"it has {n_rows} rows, but had {surveyed} when it was first read; give data whose blocks are the same "
+                "in every reading"
+            )
 
     def _formed(self, X):
         """Checked rows in the form of all blocks."""
@@ -324,12 +336,13 @@ def fit_blocks(estimator, executor, steps=None, checkpoint=None, checkpoint_ever
         rows = estimator._whole(survey, *sampled(executor, survey, size, seed), executor)
         step_rows = estimator._step_size(rows, survey) if steps is None else sum(survey.sizes) / steps
         executor.plan = Plan(survey.sizes, step_rows, np.random.default_rng(seed))
-        folder = None
+        opened = nullcontext()
         if checkpoint is not None:
             data = [*survey.blocks.values(), *estimator._other_fingerprints()]
             prints = identity(estimator, data) | {"steps": repr(steps)}
-            folder = CheckpointFolder(checkpoint, prints, checkpoint_every, resume)
-        estimator._learn(monitor, rows, workers, warm, None, seeds, folder)
+            opened = CheckpointFolder(checkpoint, prints, checkpoint_every, resume)
+        with opened as folder:
+            estimator._learn(monitor, rows, workers, warm, None, seeds, folder)
     estimator._warn_unless_converged(monitor)
     return estimator
 

@@ -10,11 +10,12 @@ import re
 import shutil
 import warnings
 import zlib
-from pathlib import Path
 
 import numpy as np
 
 from sparsemix._estimator.encoding import Decoder, Encoder
+from sparsemix._estimator.locks import FolderLock
+from sparsemix._estimator.writing import local_path
 from sparsemix._version import __version__
 
 FORMAT = 1
@@ -25,7 +26,7 @@ PIECE = 1 << 24
 
 
 class CheckpointFolder:
-    """Checkpoints of one fit.
+    """Checkpoints of one fit, a context that locks their folder.
 
     Parameters
     ----------
@@ -39,20 +40,41 @@ class CheckpointFolder:
     """
 
     def __init__(self, path, identity, every=1, resume="auto"):
-        self.path, self.identity, self.every = Path(path), identity, every
-        self._check_folder()
+        self.path, self.identity, self.every = local_path(path, "checkpoint"), identity, every
+        self._resume, self._lock = resume, FolderLock(self.path)
+
+    def __enter__(self):
+        if self.path.exists() and not self.path.is_dir():
+            raise NotADirectoryError(f"checkpoint={str(self.path)!r} is a file; give a folder")
+        self.path.mkdir(parents=True, exist_ok=True)
+        holder = self._lock.acquire()
+        if holder is not None:
+            raise RuntimeError(
+                f"the checkpoints in {self.path} are in use by {holder}; give each fit its own folder, or wait until "
+                "that fit has ended"
+            )
+        try:
+            self._check_folder()
+            self._begin()
+        except BaseException:
+            self._lock.release()
+            raise
+        return self
+
+    def __exit__(self, *exception):
+        self._lock.release()
+
+    def _begin(self):
+        """Fulfil ``resume``."""
         found = self._numbers()
-        if resume is True and not found:
+        if self._resume is True and not found:
             raise FileNotFoundError(f"there is no checkpoint in {self.path}; give resume='auto' to begin one")
-        if resume is False:
+        if self._resume is False:
             for number in found:
                 shutil.rmtree(self._of(number))
 
     def _check_folder(self):
-        """Create the folder, or refuse one with foreign files."""
-        if self.path.exists() and not self.path.is_dir():
-            raise NotADirectoryError(f"checkpoint={str(self.path)!r} is a file; give a folder")
-        self.path.mkdir(parents=True, exist_ok=True)
+        """Refuse a folder with foreign files."""
         for entry in sorted(self.path.iterdir()):
             if entry.name.startswith(WRITING):  # left by a killed process
                 shutil.rmtree(entry)

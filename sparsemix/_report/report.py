@@ -2,12 +2,11 @@
 
 from datetime import date
 from html import escape
-from pathlib import Path
 
 import numpy as np
 
 from sparsemix._estimator.parameters import plain_arguments
-from sparsemix._estimator.writing import replacing
+from sparsemix._estimator.writing import local_path, replacing
 from sparsemix._report.dates import days_of, is_blank
 from sparsemix._report.gathering import check_documents, gather
 from sparsemix._report.layout import MOST_TOPICS, affinities, similar_topics, topic_map, topic_tree
@@ -237,9 +236,10 @@ class Report:
         -------
         path : Path
         """
+        path = local_path(path)
         with replacing(path) as file:
             file.write(self.html().encode())
-        return Path(path)
+        return path
 
     def table(self, n_top_words=10):
         """Topics, largest first.

@@ -51,8 +51,6 @@ class DaskExecutor(LocalExecutor):
 
     def __init__(self, job, client, worker_timeout=None):
         super().__init__(job)
-        if getattr(client, "asynchronous", False):
-            raise TypeError("client is asynchronous; create it with asynchronous=False")
         self._client, self._watch = client, WorkerWatch(client, worker_timeout)
         self._blocks = {}  # numbers of the blocks of each task of the last round
         self._run = uuid.uuid4().hex
@@ -375,8 +373,9 @@ def check_signature(signed):
             )
 
 
-def delayed_results(function, estimator, data):
-    """``function(estimator, rows)`` of each block, as Delayed."""
+def delayed_results(function, estimator, data, watch):
+    """``function(estimator, rows)`` of each block, as Delayed, once all workers have the package."""
+    watch.check_package()
     held = dask.delayed(Frozen(estimator), pure=False)
     lazily = dask.delayed(result, pure=False)
     if isinstance(data, DelayedBlocks):
@@ -385,6 +384,13 @@ def delayed_results(function, estimator, data):
         source = dask.delayed(Frozen(data), pure=False)
         return [lazily(held, number, source, function) for number in range(len(data))]
     return [lazily(held, number, Frozen(data.raw(number)), function) for number in range(len(data))]
+
+
+def gathered_results(function, estimator, data, client, watch):
+    """``function(estimator, rows)`` of each block."""
+    futures = client.compute(delayed_results(function, estimator, data, watch))
+    watch.wait(futures)
+    return client.gather(futures)
 
 
 def result(estimator, number, source, function):

@@ -44,9 +44,11 @@ def refuse_files(data):
                    ".npz": "from_npz", ".npy": "from_npz", ".txt": "from_text"}  # fmt: skip
         reader = readers.get(os.path.splitext(path)[1], "a reader of sparsemix.blocks, such as from_parquet")
         raise TypeError(f"data is the path {path!r}; read it with {'blocks.' * (reader in readers.values())}{reader}")
-    if package == "anndata":
-        path = getattr(data, "filename", None)
-        place = "data.X, the matrix in memory" if path is None else f"blocks.from_h5ad({os.fspath(path)!r})"
+    if package == "anndata" and not isinstance(data, np.ndarray) and not sparse.issparse(data):  # but views of X
+        path = None if getattr(data, "is_view", False) else getattr(data, "filename", None)
+        place = "data.X, its matrix" if path is None else f"blocks.from_h5ad({os.fspath(path)!r})"
+        if not hasattr(data, "obs"):
+            place = "blocks.from_h5ad(path) of its file, or data.to_memory()"
         raise TypeError(f"data is an {name} object; give {place}")
     if package == "pyarrow" and not hasattr(data, "column_names"):
         raise TypeError(f"data is a {name} of pyarrow; give blocks.from_parquet(paths) of its files, or a table")

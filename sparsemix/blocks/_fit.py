@@ -43,8 +43,9 @@ def fit(
         given by ``batch_size``, whose default is that of ``fit``. A block that is larger than a batch is visited in
         several steps. The blocks of one step are distributed among the workers.
     checkpoint : path-like, default=None
-        Folder for this fit only. After an epoch the state of the fit is written to it: model, statistics, remembered
-        rows, random generators. A call with the same arguments resumes the fit, with the same bits.
+        Local folder for this fit only, which it locks. After an epoch the state of the fit is written to it: model,
+        statistics, remembered rows, random generators. A call with the same arguments resumes the fit, with the same
+        bits.
     checkpoint_every : int, default=1
         Epochs between checkpoints.
     resume : {"auto", True, False}, default="auto"
@@ -96,8 +97,7 @@ def fit(
             raise ValueError(f"{name} is {value!r}; give a whole number of at least 1")
     if resume not in ("auto", True, False):
         raise ValueError(f"resume is {resume!r}; give 'auto', True or False")
-    if worker_timeout is not None and not (isinstance(worker_timeout, numbers.Real) and worker_timeout > 0):
-        raise ValueError(f"worker_timeout is {worker_timeout!r}; give positive seconds, or None")
+    check_timeout(worker_timeout)
     estimator._validate_params()
     data = as_blocks(data)
     job = Job(estimator, data, weights_of(sample_weight, data))
@@ -109,6 +109,12 @@ def fit(
 
         with DaskExecutor(job, client, worker_timeout) as executor:
             return fit_blocks(estimator, executor, steps, checkpoint, checkpoint_every, resume)
+
+
+def check_timeout(worker_timeout):
+    """Raise for what is no time to wait for workers."""
+    if worker_timeout is not None and not (isinstance(worker_timeout, numbers.Real) and worker_timeout > 0):
+        raise ValueError(f"worker_timeout is {worker_timeout!r}; give positive seconds, or None")
 
 
 # Alternatives to estimators that need all rows in memory at once.

@@ -6,13 +6,15 @@ from scipy import sparse
 from sparsemix._compat import configured_sparse
 from sparsemix._estimator.blockwise import block_named, n_rows_of
 from sparsemix._estimator.input.checks import check_counts
-from sparsemix._estimator.parameters import plain
+from sparsemix._estimator.parameters import plain, plain_arguments
 from sparsemix.blocks._data import as_blocks
+from sparsemix.blocks._fit import check_timeout
 from sparsemix.blocks._readers.arrays import Blocks
 from sparsemix.metrics._completion import completion
 
 
-def transform(estimator, data, *, client=None):
+@plain_arguments
+def transform(estimator, data, *, client=None, worker_timeout=600.0):
     """Topic proportions or responsibilities of rows in blocks, computed on access.
 
     Parameters
@@ -23,12 +25,21 @@ def transform(estimator, data, *, client=None):
         As in :func:`fit`.
     client : dask.distributed.Client, default=None
         Cluster whose workers read the blocks and keep the results.
+    worker_timeout : float, default=600.0
+        Seconds that the call waits for the first worker of the cluster, before an error. None waits forever.
 
     Returns
     -------
     results : sequence
         One result per block. Without a client, ``results[i]`` computes it and does not keep it. With a client, a list
         of ``Delayed`` for ``client.compute``; workers can also write them.
+
+    Raises
+    ------
+    RuntimeError
+        If a worker cannot import sparsemix.
+    TimeoutError
+        If the cluster has no workers for ``worker_timeout`` seconds.
 
     Examples
     --------
@@ -39,15 +50,17 @@ def transform(estimator, data, *, client=None):
     >>> [part.shape for part in blocks.transform(lda, rows)]
     [(200, 10), (200, 10), (100, 10)]
     """
+    check_timeout(worker_timeout)
     data = as_blocks(data)
     if client is None:
         return Results(read_rows, estimator, data)
-    from sparsemix.blocks._cluster import delayed_results  # Dask is imported only if there is a client
+    from sparsemix.blocks._cluster import WorkerWatch, delayed_results  # imports Dask
 
-    return delayed_results(read_rows, estimator, data)
+    return delayed_results(read_rows, estimator, data, WorkerWatch(client, worker_timeout))
 
 
-def score(estimator, data, *, client=None):
+@plain_arguments
+def score(estimator, data, *, client=None, worker_timeout=600.0):
     """Held-out score of rows in blocks; equals ``estimator.score`` of all rows together.
 
     Parameters
@@ -58,6 +71,8 @@ def score(estimator, data, *, client=None):
         Held-out rows, as in :func:`fit`.
     client : dask.distributed.Client, default=None
         Cluster whose workers read the blocks.
+    worker_timeout : float, default=600.0
+        Seconds that the call waits while the cluster has no workers, before an error. None waits forever.
 
     Returns
     -------
@@ -68,6 +83,10 @@ def score(estimator, data, *, client=None):
     ------
     ValueError
         If no row can be scored.
+    RuntimeError
+        If a worker cannot import sparsemix.
+    TimeoutError
+        If the cluster has no workers for ``worker_timeout`` seconds.
 
     Examples
     --------
@@ -78,13 +97,14 @@ def score(estimator, data, *, client=None):
     >>> abs(blocks.score(lda, [X[500:550], X[550:]]) - lda.score(X[500:])) < 1e-6
     True
     """
+    check_timeout(worker_timeout)
     data = as_blocks(data)
     if client is None:
         parts = list(Results(score_rows, estimator, data))
     else:
-        from sparsemix.blocks._cluster import delayed_results  # Dask is imported only if there is a client
+        from sparsemix.blocks._cluster import WorkerWatch, gathered_results  # imports Dask
 
-        parts = client.gather(client.compute(delayed_results(score_rows, estimator, data)))
+        parts = gathered_results(score_rows, estimator, data, client, WorkerWatch(client, worker_timeout))
     total, size = (sum(numbers) for numbers in zip(*parts, strict=True))
     if size == 0:
         raise ValueError("no row of data can be scored; give rows, or documents with at least two different words")

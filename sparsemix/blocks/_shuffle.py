@@ -2,7 +2,6 @@
 
 import os
 import tempfile
-from pathlib import Path
 
 import numpy as np
 from scipy import sparse
@@ -12,6 +11,7 @@ from sparsemix._estimator.blockwise import block_named, n_rows_of
 from sparsemix._estimator.input.forms import as_csr, numbers_of
 from sparsemix._estimator.input.labels import check_labels, labels_of
 from sparsemix._estimator.parameters import plain_arguments
+from sparsemix._estimator.writing import local_path
 from sparsemix.blocks._data import as_blocks
 from sparsemix.blocks._readers.arrays import BLOCK_BYTES
 from sparsemix.blocks._readers.files import from_npz
@@ -59,7 +59,7 @@ def shuffle(data, folder, *, n_blocks=None, random_state=None):
     """
     if n_blocks is not None and n_blocks < 1:
         raise ValueError(f"n_blocks is {n_blocks}; give at least 1")
-    folder = Path(folder)
+    folder = local_path(folder, "folder")
     folder.mkdir(parents=True, exist_ok=True)
     if any(path.suffix in (".npz", ".npy") for path in folder.iterdir()):
         raise ValueError(f"{folder} holds arrays already; give another folder, or empty it")

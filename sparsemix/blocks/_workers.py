@@ -1,4 +1,4 @@
-"""The workers of a Dask cluster: whether they have sparsemix, and how long a fit waits without any."""
+"""The workers of a Dask cluster: whether they have sparsemix, and how long a call waits without any."""
 
 import time
 import warnings
@@ -22,6 +22,8 @@ class WorkerWatch:
     """
 
     def __init__(self, client, limit):
+        if getattr(client, "asynchronous", False):
+            raise TypeError("client is asynchronous; create it with asynchronous=False")
         self._client, self._limit = client, limit
         self._since, self._warned = None, False
 
@@ -70,7 +72,7 @@ class WorkerWatch:
             self._warned = True
             until = "until some come" if self._limit is None else f"for at most worker_timeout={self._limit:g} s"
             warnings.warn(
-                f"the cluster has had no workers for {seconds:.0f} s; the fit waits {until}. Dask gives up workers "
+                f"the cluster has had no workers for {seconds:.0f} s; the call waits {until}. Dask gives up workers "
                 "that restart after more than its setting distributed.deploy.lost-worker-timeout",
                 UserWarning,
                 stacklevel=2,

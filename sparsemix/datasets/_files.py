@@ -21,22 +21,28 @@ def open_packed(path):
     ValueError
         For a compressed file that is damaged or truncated.
     """
-    with path.open("rb") as file:
-        head = file.peek(HEAD)[:HEAD]
-        opener = next((opener for mark, opener in PACKED.items() if head.startswith(mark)), None)
-        if path.suffix == ".gz" and opener is None and head:
-            raise ValueError(f"{path} is not a whole packed file (only its name ends in .gz). Get it again.")
-        try:
-            if head.startswith(ZSTANDARD):
-                yield open_zstandard(file, path)
-            else:
-                yield file if opener is None else io.BufferedReader(opener(file, "rb"))
-        except (gzip.BadGzipFile, EOFError, zlib.error, lzma.LZMAError) as error:
-            raise ValueError(f"{path} is not a whole packed file ({error}). Get it again.") from error
-        except OSError as error:
-            if error.errno is not None:
-                raise
-            raise ValueError(f"{path} is not a whole packed file ({error}). Get it again.") from error  # bz2's own
+    with path.open("rb") as file, unpacked(file, path) as content:
+        yield content
+
+
+@contextmanager
+def unpacked(file, path):
+    """The same for an open file with ``peek``; errors name ``path``."""
+    head = file.peek(HEAD)[:HEAD]
+    opener = next((opener for mark, opener in PACKED.items() if head.startswith(mark)), None)
+    if str(path).endswith(".gz") and opener is None and head:
+        raise ValueError(f"{path} is not a whole packed file (only its name ends in .gz). Get it again.")
+    try:
+        if head.startswith(ZSTANDARD):
+            yield open_zstandard(file, path)
+        else:
+            yield file if opener is None else io.BufferedReader(opener(file, "rb"))
+    except (gzip.BadGzipFile, EOFError, zlib.error, lzma.LZMAError) as error:
+        raise ValueError(f"{path} is not a whole packed file ({error}). Get it again.") from error
+    except OSError as error:
+        if error.errno is not None:
+            raise
+        raise ValueError(f"{path} is not a whole packed file ({error}). Get it again.") from error  # bz2's own
 
 
 def open_zstandard(file, path):

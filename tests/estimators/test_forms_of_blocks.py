@@ -156,3 +156,36 @@ def test_names_of_blocks_are_those_of_the_features():
     for first, second, message in [(frame, frame.to_numpy(), "have no names"), (frame.to_numpy(), frame, "have names")]:
         with pytest.raises(ValueError, match=f"^block 1: its columns {message}.*give all blocks in one form"):
             blocks.fit(clone(est), [first, second])
+
+
+@over(BY_BLOCKS)
+def test_names_of_columns_cause_no_warning(case):
+    """A warning would be an error here."""
+    pytest.importorskip("pandas")
+    first, second = (forms.frame(part) for part in halves(numbers_of(case)))
+    est = blocks.fit(case.make(max_iter=1, tol=0), [first, second])
+    blocks.score(est, [first, second])
+    list(blocks.transform(est, [first, second]))
+
+
+class Changing(blocks.Blocks):
+    """Blocks of which the second has other rows in every reading but its first."""
+
+    def __init__(self, parts, later):
+        self.parts, self.later, self.n_readings = parts, later, 0
+
+    def __len__(self):
+        return len(self.parts)
+
+    def _read(self, i):
+        self.n_readings += i == 1
+        return self.parts[i] if i != 1 or self.n_readings == 1 else self.later
+
+
+@over(BY_BLOCKS)
+@pytest.mark.parametrize("change", ["longer", "shorter", "empty"])
+def test_blocks_that_change_their_sizes_are_named(case, change):
+    first, second = halves(numbers_of(case))
+    later = {"longer": np.concatenate([second, second]), "shorter": second[1:], "empty": second[:0]}[change]
+    with pytest.raises(ValueError, match=f"^block 1: it has {len(later)} rows, but had {len(second)} when .*give data"):
+        blocks.fit(case.make(), Changing([first, second, first], later))

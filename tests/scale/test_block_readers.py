@@ -1,14 +1,19 @@
 """Readers of blocks: the rows of the whole, block by block, and copies that carry paths and not contents."""
 
+import bz2
+import gzip
+import io
+import lzma
 import pickle
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.feature_extraction.text import CountVectorizer
 
-from sparsemix import blocks
+from sparsemix import SparseGaussianMixture, blocks
 from sparsemix._engine.rounds.plan import Plan
 from sparsemix._engine.rounds.sample import chosen_rows, hashed
 from sparsemix._engine.rounds.tree import Tree, branches, reduced
@@ -16,6 +21,7 @@ from sparsemix._engine.rounds.tree import Tree, branches, reduced
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(23, 3))
 COUNTS = sparse.csr_array(RNG.poisson(0.5, (23, 7)))
+ROWS = [0, 1, 3, 4, 8, 9, 11, 12, 13, 17, 19, 22]  # no range
 
 
 def joined(data):
@@ -146,6 +152,50 @@ def test_texts(tmp_path, lines, end):
         blocks.from_text(tmp_path / "a.txt", counter, 0)
 
 
+class Forward(io.RawIOBase):
+    """A decompressed file that cannot seek, as those of the package zstandard."""
+
+    def __init__(self, file):
+        self._rest = io.BytesIO(gzip.decompress(file.read()[4:]))
+
+    def readable(self):
+        return True
+
+    def readinto(self, buffer):
+        return self._rest.readinto(buffer)
+
+
+PACKERS = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress, "zst": None}
+
+
+@pytest.mark.parametrize("lines", [1, 40, 100])
+@pytest.mark.parametrize("packer", PACKERS)
+def test_compressed_texts(tmp_path, monkeypatch, packer, lines):
+    pack = PACKERS[packer]
+    if pack is None:
+        try:
+            from compression.zstd import compress as pack  # Python 3.14
+        except ImportError:
+            monkeypatch.setitem(sys.modules, "zstandard", SimpleNamespace(open=lambda file, _: Forward(file)))
+            pack = lambda text: b"\x28\xb5\x2f\xfd" + gzip.compress(text)  # noqa: E731
+    texts = [f"one fünf w{i}" for i in range(105)]
+    packed = pack("\n".join(texts).encode())
+    (tmp_path / f"t.txt.{packer}").write_bytes(packed)
+    counter = CountVectorizer().fit(texts)
+    places = [tmp_path / f"t.txt.{packer}", str(tmp_path / "*.txt.*")]
+    fsspec = pytest.importorskip("fsspec")
+    fsspec.filesystem("memory").pipe(f"/{tmp_path.name}.{packer}", packed)
+    places.append(f"memory://{tmp_path.name}.{packer}")
+    for place in places:
+        data = blocks.from_text(place, counter, lines)
+        check(data, counter.transform(texts), portable=True)
+        assert [text for i in range(len(data)) for text in data.texts(i)] == texts
+    if packer != "zst":
+        places[0].write_bytes(packed[: len(packed) // 2])
+        with pytest.raises(ValueError, match=rf"t\.txt\.{packer} is not a whole packed file"):
+            blocks.from_text(places[0], counter)
+
+
 # -- optional packages
 
 
@@ -221,12 +271,44 @@ def test_long_tables(tmp_path, group, counted):
     count = "n" if counted else None
     data = blocks.from_parquet(tmp_path / "t.parquet", doc="d", word="w", count=count)
     kept = COUNTS[np.flatnonzero(np.diff(COUNTS.indptr))]
+    assert data.sizes == [block.shape[0] for block in data]
     np.testing.assert_array_equal(joined(pickle.loads(pickle.dumps(data))), kept.toarray())
     assert blocks.from_parquet(tmp_path / "t.parquet", doc="d", word="w", n_features=9)[0].shape[1] == 9
     with pytest.raises(ValueError, match="has no column 'x'; it has d, w, n"):
         blocks.from_parquet(tmp_path / "t.parquet", doc="d", word="x")
     with pytest.raises(ValueError, match="doc is given without word"):
         blocks.from_parquet(tmp_path / "t.parquet", doc="d")
+
+
+@pytest.mark.parametrize("group", [1, 2, 1000])
+@pytest.mark.parametrize("kind", [int, str])
+@pytest.mark.parametrize(
+    ("files", "wrong"),
+    [
+        ([[3, 3, 1, 1, 2]], None),  # in any order that keeps lines together
+        ([[3, 3], [], [1, 1], [2]], None),
+        ([[3, 1, 3]], 3),
+        ([[3, 3, 3, 1, 2, 1]], 1),
+        ([[3, 1], [2, 3]], 3),
+        ([[3, 1, 1], [1, 2]], 1),  # continues in the next file
+    ],
+)
+def test_scattered_documents_are_named(tmp_path, group, kind, files, wrong):
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    dtype = {int: pyarrow.int64(), str: pyarrow.string()}[kind]
+    for i, docs in enumerate(files):
+        table = {"day": pyarrow.array([kind(doc) for doc in docs], dtype), "w": np.zeros(len(docs), int)}
+        parquet.write_table(pyarrow.table(table), tmp_path / f"{i}.parquet", row_group_size=group)
+
+    def read():
+        return blocks.from_parquet(tmp_path, doc="day", word="w", n_features=1)
+
+    if wrong is None:
+        assert sum(read().sizes) == len(joined(read())) == 3
+        return
+    with pytest.raises(ValueError, match=rf"{len(files) - 1}\.parquet has lines of document {kind(wrong)!r} in row .*"
+                                         r"sort the lines of all files by 'day'"):  # fmt: skip
+        read()
 
 
 def test_tables_that_hold_no_counts(tmp_path):
@@ -298,6 +380,27 @@ def test_wide_tables(tmp_path):
     parquet.write_table(table, tmp_path / "t.parquet", row_group_size=9)
     check(blocks.from_parquet(tmp_path / "t.parquet"), X, portable=True)
     check(blocks.from_parquet(tmp_path / "t.parquet", columns=["c", "a"]), X[:, [2, 0]], portable=True)
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_an_index_of_pandas_is_no_feature(tmp_path, named):
+    """As for pandas and Dask, unless the caller names its column; a table of Arrow in memory is read likewise."""
+    pandas, pyarrow = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
+    frame = pandas.DataFrame(X, columns=list("abc")).iloc[ROWS].rename_axis("id" if named else None)
+    index = "id" if named else "__index_level_0__"
+    for name in "xy":
+        frame.to_parquet(tmp_path / f"{name}.parquet")
+    data = blocks.from_parquet(tmp_path)
+    check(data, np.concatenate([X[ROWS]] * 2), portable=True)
+    check(blocks.from_parquet(tmp_path / "x.parquet", columns=[index, "a"]),
+          np.column_stack([ROWS, X[ROWS, 0]]), portable=True)  # fmt: skip
+    whole = pyarrow.Table.from_pandas(frame)
+    assert index in whole.column_names
+    np.testing.assert_array_equal(joined(blocks.from_arrays(whole, 5)), X[ROWS])
+    for est in (blocks.fit(SparseGaussianMixture(2, max_iter=1, tol=0, random_state=0), data),
+                SparseGaussianMixture(2, max_iter=1, tol=0, random_state=0).fit(whole)):  # fmt: skip
+        assert est.n_features_in_ == 3
+        assert est.transform(whole).shape == est.transform(frame).shape == (12, 2)
 
 
 # -- several files

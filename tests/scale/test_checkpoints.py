@@ -4,6 +4,9 @@ import errno
 import json
 import pickle
 import shutil
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,7 +14,7 @@ from estimator_cases import over, with_methods
 from fitted import assert_same_bits, few_epochs
 from killed import Killed, killed_after
 
-from sparsemix import SkipGramTopicModel, SparseGaussianMixture, SparseLDA, SparseSCVB0LDA, blocks
+from sparsemix import SkipGramTopicModel, SparseGaussianMixture, SparseLDA, SparseSCVB0LDA, blocks, report
 from sparsemix._estimator import checkpoints as folders
 from sparsemix._estimator.encoding import Decoder, Encoder
 from sparsemix._estimator.progress import Progress
@@ -124,7 +127,7 @@ def test_averaged_epochs_are_those_of_the_longer_fit(ended, more, in_blocks, tmp
 
 def test_two_checkpoints_are_kept(tmp_path):
     SparseLDA(K, max_iter=5, tol=0.0, random_state=0).fit(X, checkpoint=tmp_path)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["000004", "000005"]
+    assert sorted(path.name for path in tmp_path.glob("[0-9]*")) == ["000004", "000005"]
     assert sorted(path.name for path in (tmp_path / "000005").iterdir()) == ["arrays.bin", "meta.json"]
 
 
@@ -232,7 +235,7 @@ def test_a_full_disk_is_named_and_nothing_learned_is_lost(tmp_path, monkeypatch)
     with pytest.raises(OSError, match=r"checkpoint 3 could not be written to .*No space left.*free space"):
         est.fit(X, checkpoint=tmp_path)
     assert est.n_iter_ == 3
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["000001", "000002"]
+    assert sorted(path.name for path in tmp_path.glob("[0-9]*")) == ["000001", "000002"]
     monkeypatch.undo()
     again = SparseLDA(K, max_iter=5, tol=0.0, random_state=0)
     assert_same_bits(again.fit(X), again.fit(X, checkpoint=tmp_path), X)
@@ -249,10 +252,65 @@ def test_what_a_dead_process_was_writing_is_swept(tmp_path):
 
 def test_resume_may_be_insisted_on_or_declined(tmp_path):
     with pytest.raises(FileNotFoundError, match="there is no checkpoint in"):
-        folders.CheckpointFolder(tmp_path, {}, resume=True)
-    folders.CheckpointFolder(tmp_path, {}).save(1, {"a": 1})
-    assert folders.CheckpointFolder(tmp_path, {}, resume=True).load() == {"a": 1}
-    assert folders.CheckpointFolder(tmp_path, {}, resume=False).load() is None
+        folders.CheckpointFolder(tmp_path, {}, resume=True).__enter__()
+    with folders.CheckpointFolder(tmp_path, {}) as folder:
+        folder.save(1, {"a": 1})
+    for resume, state in ((True, {"a": 1}), (False, None)):
+        with folders.CheckpointFolder(tmp_path, {}, resume=resume) as folder:
+            assert folder.load() == state
+
+
+# -- places
+
+
+@pytest.mark.parametrize("make", [str, Path])
+def test_addresses_are_refused_and_homes_are_expanded(make, tmp_path, monkeypatch):
+    """Wherever the package writes to a path that a caller gives."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path / "home"))
+    (tmp_path / "home").mkdir()
+    est = SparseLDA(K, max_iter=1, random_state=0).fit(X)
+    names = [str(v) for v in range(X.shape[1])]
+    vectors = SkipGramTopicModel(2, max_iter=1, random_state=0).fit([[0, 1, 0, 1, 2, 1]] * 9)
+    doors = {
+        "checkpoint": lambda path: SparseLDA(K, max_iter=1, random_state=0).fit(X, checkpoint=path),
+        "blocks": lambda path: blocks.fit(SparseLDA(K, max_iter=1, random_state=0), [X], checkpoint=path),
+        "shuffle": lambda path: blocks.shuffle([X], path),
+        "report": report(est, X, names).save,
+        "vectors": lambda path: vectors.save_word_vectors(path, ["a", "b", "c"]),
+    }
+    for name, write in doors.items():
+        for scheme in ("s3", "memory"):
+            with pytest.raises(ValueError, match=f"='{scheme}:/.*' is an address, .*; give a local path"):
+                write(make(f"{scheme}://bucket/{name}"))
+        write(make(f"~/{name}"))
+        assert (tmp_path / "home" / name).exists()
+    assert [path.name for path in tmp_path.iterdir()] == ["home"]
+
+
+HOLDER = """
+import sys, time
+from sparsemix._estimator.checkpoints import CheckpointFolder
+with CheckpointFolder(sys.argv[1], {}):
+    print("held", flush=True)
+    time.sleep(60)
+"""
+
+
+def test_two_processes_do_not_share_a_folder_and_a_killed_one_leaves_it(tmp_path):
+    est = SparseLDA(K, max_iter=1, random_state=0)
+    fits = [lambda: est.fit(X, checkpoint=tmp_path),
+            lambda: blocks.fit(est, [X], checkpoint=tmp_path, resume=False)]  # fmt: skip
+    with subprocess.Popen([sys.executable, "-c", HOLDER, str(tmp_path)], stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdout.readline() == "held\n"
+        for fit in fits:
+            with pytest.raises(RuntimeError, match=rf"are in use by process {holder.pid} on .*; give each fit its own"):
+                fit()
+        holder.kill()
+    for fit in fits:
+        fit()
+        fit()
 
 
 # -- encoding

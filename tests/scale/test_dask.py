@@ -155,6 +155,21 @@ def test_errors_on_workers_name_block_and_row(client):
         blocks.fit(mixture(), cut(bad), client=client)
 
 
+READINGS = []
+
+
+def growing(i):
+    """Four blocks, the last with one row more in each reading."""
+    READINGS.append(i)
+    return np.concatenate([ROWS[:50], ROWS[: READINGS.count(3)]]) if i == 3 else ROWS[:50]
+
+
+def test_blocks_that_change_their_sizes_are_named(client):
+    READINGS.clear()
+    with pytest.raises(ValueError, match=r"worker \S+: block 3: it has \d+ rows, but had 51 when it was first read"):
+        blocks.fit(mixture(), blocks.from_function(4, growing), client=client)
+
+
 def test_another_version_or_processor_is_named(client, monkeypatch):
     from sparsemix.blocks import _cluster as executor
 
@@ -245,27 +260,37 @@ def test_a_block_that_kills_workers_is_named():
             blocks.fit(lda(), Deadly(), client=client)
 
 
-def test_a_cluster_without_workers_ends_the_fit(monkeypatch):
+# what uses a cluster
+CALLS = {
+    "fit": lambda client, **options: blocks.fit(lda(), cut(COUNTS), client=client, **options),
+    "score": lambda client, **options: blocks.score(lda().fit(COUNTS), cut(COUNTS), client=client, **options),
+    "transform": lambda client, **options: blocks.transform(lda().fit(COUNTS), cut(COUNTS), client=client, **options),
+}
+
+
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+def test_a_cluster_without_workers_ends_the_call(call, monkeypatch):
     monkeypatch.setattr("sparsemix.blocks._workers.WARN_SECONDS", 0.2)
     with cluster(0) as some, dd.Client(some) as client:
         with (
-            pytest.warns(UserWarning, match=r"no workers for 0 s; the fit waits for at most worker_timeout=1 s"),
+            pytest.warns(UserWarning, match=r"no workers for 0 s; the call waits for at most worker_timeout=1 s"),
             pytest.raises(TimeoutError, match="no workers for 1 s, the limit worker_timeout=1"),
         ):
-            blocks.fit(lda(), cut(COUNTS), client=client, worker_timeout=1)
+            call(client, worker_timeout=1)
         for wrong in (0, "1"):
             with pytest.raises(ValueError, match="worker_timeout is"):
-                blocks.fit(lda(), cut(COUNTS), client=client, worker_timeout=wrong)
+                call(client, worker_timeout=wrong)
 
 
-def test_a_worker_without_the_package_is_named(client, monkeypatch):
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+def test_a_worker_without_the_package_is_named(call, client, monkeypatch):
     """The question is text for ``eval``: here it asks for a package that no machine has."""
     from sparsemix.blocks import _workers
 
     text = _workers.HAS_PACKAGE.replace("sparsemix", "no_such_package")
     monkeypatch.setattr(_workers, "HAS_PACKAGE", text)
     with pytest.raises(RuntimeError, match="the scheduler of the cluster cannot import sparsemix"):
-        blocks.fit(lda(), cut(COUNTS), client=client)
+        call(client)
     monkeypatch.setattr(client, "run_on_scheduler", lambda *_: True)
     with pytest.raises(RuntimeError, match=r"worker \S+ cannot import sparsemix.*; install the same version"):
-        blocks.fit(lda(), cut(COUNTS), client=client)
+        call(client)

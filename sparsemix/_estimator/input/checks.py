@@ -10,7 +10,7 @@ from sklearn.utils.validation import validate_data
 
 from sparsemix._compat import Interval, Options
 from sparsemix._engine.blocks import gathered, spans
-from sparsemix._estimator.input.forms import TYPES, check_axes, floats_of, numbers_of, texts_named
+from sparsemix._estimator.input.forms import TYPES, check_axes, floats_of, numbers_of, texts_named, without_index
 
 # Minimum of positive parameters: division by smaller ones overflows.
 SMALLEST_NUMBER = 1e-300
@@ -68,7 +68,7 @@ def validated(estimator, X, reset, dtype=TYPES, accept_sparse=False):
             found, dtype=list(dtype), accept_sparse="csr" if accept_sparse else False, accept_large_sparse=True,
             ensure_all_finite=False, estimator=estimator, input_name="X",
         )  # fmt: skip
-    validate_data(estimator, X, reset=reset, skip_check_array=True)
+    validate_data(estimator, without_index(X), reset=reset, skip_check_array=True)
     return numbers
 
 

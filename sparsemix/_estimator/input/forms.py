@@ -180,6 +180,20 @@ def is_frame(X):
     return by_columns and len(getattr(X, "shape", ())) == 2 and not isinstance(X, np.ndarray)
 
 
+def without_index(X):
+    """An Arrow table without the columns that hold an index of pandas, which are no features; other data unchanged."""
+    if not hasattr(X, "column_names"):
+        return X
+    index = index_columns(X.schema)
+    kept = [j for j, name in enumerate(X.column_names) if name not in index]
+    return X if len(kept) == X.num_columns else X.select(kept)
+
+
+def index_columns(schema):
+    """Names of the columns of an Arrow schema that hold an index of pandas; a range is no column."""
+    return [name for name in (schema.pandas_metadata or {}).get("index_columns", ()) if isinstance(name, str)]
+
+
 def is_sparse(X):
     """Whether X is read as a sparse matrix: it is one, or a data frame all of whose columns are sparse."""
     if sparse.issparse(X):
@@ -198,6 +212,7 @@ def columns_of(X):
         return [(X.columns[j], X.iloc[:, j]) for j in range(X.shape[1])]
     if hasattr(X, "get_columns"):
         return [(column.name, column) for column in X.get_columns()]
+    X = without_index(X)
     return list(zip(X.column_names, X.columns, strict=True))
 
 
@@ -208,7 +223,7 @@ def frame_numbers(X, name):
     parts = [
         array_numbers(column_numbers(column), f"the column {label!r} of {name}") for label, column in columns_of(X)
     ]
-    return np.column_stack(parts) if parts else np.empty(X.shape)
+    return np.column_stack(parts) if parts else np.empty((X.shape[0], 0))
 
 
 def column_numbers(column):

@@ -5,6 +5,7 @@ import numbers
 import numpy as np
 from scipy import sparse
 
+from sparsemix._estimator.input.forms import index_columns, without_index
 from sparsemix._estimator.parameters import plain_arguments
 from sparsemix.blocks._readers.arrays import Blocks, joined
 from sparsemix.blocks._readers.paths import is_address, named_in_errors, needed, open_binary, paths_of
@@ -23,13 +24,14 @@ def from_parquet(paths, *, doc=None, word=None, count=None, n_features=None, col
         Columns of a table with one line for each word of a document: the document, in any order that keeps its lines
         together; the word number, from 0; the count, or None if it is always 1. Nulls are not allowed. Counts of lines
         with the same document and word are added in double precision. A document that continues in the next row groups
-        belongs to the group of its first line. The lines of a document are in one file.
+        belongs to the group of its first line. The lines of a document are in one file. One scan of the column ``doc``
+        checks this, and counts the documents.
     n_features : int, default=None
         Size of the vocabulary, for counts; None takes the largest word number from the statistics of the file.
     columns : list of str, default=None
-        Feature columns, if each line is a row; None takes all columns of the first file. Columns are found by their
-        names, which all files must have. A single column of lists of equal length, such as embeddings, is read as a
-        matrix.
+        Feature columns, if each line is a row; None takes all columns of the first file but an index of pandas.
+        Columns are found by their names, which all files must have. A single column of lists of equal length, such as
+        embeddings, is read as a matrix.
 
     Returns
     -------
@@ -40,7 +42,7 @@ def from_parquet(paths, *, doc=None, word=None, count=None, n_features=None, col
     ImportError
         If pyarrow is missing (``pip install pyarrow``).
     ValueError
-        For missing columns, and if ``n_features`` is needed.
+        For missing columns, if ``n_features`` is needed, and for a document whose lines are apart.
 
     Examples
     --------
@@ -65,7 +67,8 @@ def from_parquet(paths, *, doc=None, word=None, count=None, n_features=None, col
     elif word is None:
         raise ValueError("doc is given without word; name the columns of document, word and count")
     else:
-        readers = [LongTableBlocks(path, doc, word, count, n_features) for path in paths]
+        seen = set()
+        readers = [LongTableBlocks(path, doc, word, count, n_features, seen) for path in paths]
         for reader in readers:
             reader.n_features = max(other.n_features for other in readers)
     return joined(readers)
@@ -80,14 +83,15 @@ class TableBlocks(Blocks):
         self._path, self._columns = path, columns
         with named_in_errors(path, "pyarrow"):
             file = self._file()
-            names = file.schema_arrow.names
+            names, index = file.schema_arrow.names, index_columns(file.schema_arrow)
             missing = [name for name in self._names() if name not in names]
             if missing:
                 raise ValueError(f"{path} has no column {missing[0]!r}; it has {', '.join(names)}")
-            more = [name for name in names if name not in self._names()]
+            features = [name for name in names if name not in index]
+            more = [name for name in features if name not in self._names()]
             if strict and more:
                 raise ValueError(f"{path} has the column {more[0]!r}, and the first file has not; choose by columns")
-            self.names = columns or names
+            self.names = columns or features
             self._rows = [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)]
 
     def _names(self):
@@ -108,6 +112,8 @@ class TableBlocks(Blocks):
     def _read(self, i):
         with named_in_errors(self._path, "pyarrow"):
             table = self._file().read_row_group(i, columns=self._columns)
+            # named columns are features, also if they hold an index
+            table = without_index(table) if self._columns is None else table.replace_schema_metadata(None)
             if table.num_columns == 1 and hasattr(table.schema.types[0], "value_type"):
                 return self._vectors(table.column_names[0], table.column(0))
             types = needed("pyarrow").types
@@ -130,11 +136,12 @@ class TableBlocks(Blocks):
 
 
 class LongTableBlocks(TableBlocks):
-    """Blocks of row groups of (document, word, count) as count matrices."""
+    """Blocks of row groups of (document, word, count) as count matrices.
 
-    sizes = None
+    ``seen`` holds the documents of earlier files, and receives those of this one.
+    """
 
-    def __init__(self, path, doc, word, count, n_features):
+    def __init__(self, path, doc, word, count, n_features, seen):
         self._doc, self._word, self._count = doc, word, count
         super().__init__(path, [name for name in (doc, word, count) if name is not None])
         if n_features is None:
@@ -143,6 +150,27 @@ class LongTableBlocks(TableBlocks):
         elif not isinstance(n_features, numbers.Integral) or n_features < 1:
             raise ValueError(f"n_features is {n_features!r}; give the number of words, or None")
         self.n_features = int(n_features)
+        self._rows = list(self._documents(seen))
+
+    def _documents(self, seen):
+        """Number of documents that begin in each group; raises for one that began before other documents."""
+        last = None
+        for i in range(len(self)):
+            lines = self._group(i, [self._doc])[self._doc]
+            begins = np.concatenate([[True], lines[1:] != lines[:-1]])[: len(lines)]
+            documents = lines[begins].tolist()
+            if last is not None and documents[:1] == [last]:
+                del documents[0]
+            for document in documents:
+                if document in seen:
+                    raise ValueError(
+                        f"{self._path} has lines of document {document!r} in row group {i}, and others apart from "
+                        f"these; sort the lines of all files by {self._doc!r}, such as with table.sort_by of pyarrow "
+                        "or orderBy of Spark"
+                    )
+                seen.add(document)
+            last = lines[-1:].tolist()[0] if len(lines) else last
+            yield len(documents)
 
     def _vocabulary(self):
         metadata = self._file().metadata

@@ -1,10 +1,17 @@
 """Blocks of text files with one document per line; a vectorizer counts the words of a block when the block is read."""
 
+import io
+from contextlib import contextmanager
+
 from scipy import sparse
 
 from sparsemix._estimator.parameters import plain_arguments
 from sparsemix.blocks._readers.arrays import Blocks
 from sparsemix.blocks._readers.paths import open_binary, paths_of
+from sparsemix.datasets._files import unpacked
+
+# Bytes per call that skips decompressed text.
+PIECE = 1 << 20
 
 
 @plain_arguments
@@ -16,7 +23,9 @@ def from_text(paths, vectorizer, lines=20_000):
     Parameters
     ----------
     paths : path-like or list of path-like
-        UTF-8 files, folders of ``.txt`` files, globs, and addresses such as ``s3://bucket/x.txt`` (needs fsspec).
+        UTF-8 files, folders of ``.txt`` files, globs, and addresses such as ``s3://bucket/x.txt`` (needs fsspec). Files
+        may be compressed by gzip, bzip2, xz or Zstandard. To read a block, a compressed file is decompressed from its
+        first byte to that block, so decompress large files first.
     vectorizer : object
         Fitted; its ``transform(texts)`` returns counts, as in ``CountVectorizer``. It can be fitted to an open file,
         which is read line by line.
@@ -67,18 +76,34 @@ class TextBlocks(Blocks):
     def texts(self, i):
         """Lines of a block."""
         path, start, n = self._places[i]
-        with open_binary(path) as file:
-            file.seek(start)
+        with open_text(path) as file:
+            skip(file, start)
             return [file.readline().rstrip(b"\r\n").decode("utf-8", errors="replace") for _ in range(n)]
 
     def _read(self, i):
         return sparse.csr_array(self._vectorizer.transform(self.texts(i)))
 
 
+@contextmanager
+def open_text(path):
+    """A file or an address, decompressed, open for reading bytes."""
+    with open_binary(path) as file, unpacked(file if hasattr(file, "peek") else io.BufferedReader(file), path) as text:
+        yield text
+
+
+def skip(file, n_bytes):
+    """Move forward in a file that was opened; those of zstandard cannot seek."""
+    if file.seekable():
+        file.seek(n_bytes)
+        return
+    while n_bytes > 0 and (piece := file.read(min(n_bytes, PIECE))):
+        n_bytes -= len(piece)
+
+
 def places_of(path, lines):
     """(path, first byte, number of lines) of each block of a file."""
     places, start, n, at = [], 0, 0, 0
-    with open_binary(path) as file:
+    with open_text(path) as file:
         for line in file:
             at += len(line)
             n += 1

@@ -89,7 +89,7 @@ class LinearEstimator(MixtureEstimator):
         return max(seed_rows(self._params), first_rows(self._params))
 
     def _whole(self, survey, X, weight, source):
-        rows = self._make_rows(self._check(X, reset=False), weight)
+        rows = self._make_rows(X, weight)
         rows.source, rows.whole = source, {"mass": float(survey.sums["mass"]), "total": survey.sums["total"]}
         return rows
 
