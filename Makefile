@@ -14,7 +14,7 @@ ifeq ($(shell command -v $(firstword $(CC))),)
 $(error there is no C compiler '$(firstword $(CC))', which the kernels need (Debian: apt install gcc libc6-dev, macOS: xcode-select --install))
 endif
 
-.PHONY: demo kernels test test-quick costs cpus bounds plain sanitize faults fuzz mutants kills large all-cases nightly compare evidence evidence-quick lint dist wheel doc examples clean
+.PHONY: demo kernels test test-quick costs cpus bounds plain sanitize faults fuzz mutants kills large all-cases nightly compare evidence evidence-quick figures lint dist wheel doc examples clean
 
 demo: $(VENV)/.demo
 	$(BIN)/sparsemix demo
@@ -127,6 +127,10 @@ lint: $(VENV)/.test
 	$(BIN)/ruff check .
 	. $(BIN)/activate && cython-lint sparsemix  # it looks for pycodestyle on the path
 	$(BIN)/python benchmarks/readme.py --check
+
+# The fast rows of the README's table, measured again: fails if a score moved beyond its noise. DATA as for evidence.
+figures: $(VENV)/.test
+	$(BIN)/python benchmarks/readme.py --verify $(if $(DATA),--data $(DATA))
 
 dist: $(VENV)/.test
 	rm -rf dist

@@ -214,27 +214,42 @@ def compare(specification, folder=FOLDER):
     """A table with a row for each task and a cell for each package, from several files of results.
 
     A task is a paragraph: its name, then lines "results = TABLE", "where FIELD = VALUE | VALUE", "score = WORDS",
-    "cell = TEMPLATE", and "PACKAGE = LABEL as NAME | LABEL". A cell shows the label with the largest first number.
+    "cell = TEMPLATE", and "PACKAGE = LABEL as NAME | LABEL + LABEL", the own package first. A cell shows each part
+    between "+", of a part the label with the largest first number, and where the own package's fit took longer, the
+    score that it had by then.
     """
     rows, shown, packages = [], [], []
     for paragraph in specification.strip().split("\n\n"):
         task, *lines = paragraph.splitlines()
         conditions = specify([*(line for line in lines if line.startswith("where ")), "label", "{seconds:.1f}"]).where
-        asked = dict(line.split(" = ", 1) for line in lines if not line.startswith("where "))
+        asked = dict(line.split(" = ", 1) for line in lines if not line.startswith(("where ", "command ", "fast ")))
         records = [record for record in read(asked.pop("results"), folder)
                    if all(word(record, field) in values for field, values in conditions)]  # fmt: skip
         score, template = asked.pop("score"), asked.pop("cell")
-        cells = {}
+        cells, own = {}, None
         for package, labels in asked.items():
-            name, group = best_group(records, labels.split(" | "), template)
-            cells[package] = f"{name}: {cell(group, template)}"
-            shown.append(group)
-            task += TUNED * (any(map(on_its_own_corpus, group)) and not task.endswith(TUNED))
+            groups = [best_group(records, part.split(" | "), template) for part in labels.split(" + ")]
+            own = own or groups[0][1]
+            cells[package] = "; ".join(f"{name}: {cell(group, template)}{by_then(own, group, template)}"
+                                       for name, group in groups)  # fmt: skip
+            for _, group in groups:
+                shown.append(group)
+                task += TUNED * (any(map(on_its_own_corpus, group)) and not task.endswith(TUNED))
         packages += [package for package in asked if package not in packages]
         rows.append((task, score, cells))
     table = [[task, score, *(cells.get(package, "") for package in packages)] for task, score, cells in rows]
     remarks = notes([record for group in shown for record in group], shown, "deviations")
     return Table(["task", "score", *packages], table, [remarks[0], *remarks[2:]])
+
+
+def by_then(own, group, template):
+    """The own package's score when this group's fits were over, if its own lasted longer and it has a curve."""
+    end = mean(record["seconds"] for record in group)
+    if mean(record["seconds"] for record in own) <= end or "curve" not in own[0]:
+        return ""
+    _, field, form = NUMBERS.search(template).groups()
+    score = cell(own, f"{{mean at({end}).{field.rpartition('.')[2]}:{form}}}")
+    return f" (sparsemix by then: {score})" if score else " (sparsemix: in its first epoch)"
 
 
 def best_group(records, labels, template):

@@ -1,5 +1,6 @@
 """Seconds of training, and what is scored between them."""
 
+import math
 import multiprocessing
 import time
 from contextlib import contextmanager
@@ -7,6 +8,7 @@ from contextlib import contextmanager
 # A checkpoint comes when the seconds have grown by this factor since the last; the first after FIRST of the budget.
 GROWTH = 1.4
 FIRST = 1 / 50
+LONGEST = 10.0  # a longer budget, or none, has its first checkpoint no later
 
 
 class TimeIsUpError(Exception):
@@ -19,18 +21,20 @@ class Clock:
     Parameters
     ----------
     budget : float
-        Seconds; the epoch in which they are over is the last.
+        Seconds; the epoch in which they are over is the last. None has no limit.
     score : callable or None
         Maps topics (K, V) to scores; None makes no checkpoints.
     of_processor : bool
         Seconds are those of the processor, for machines that others work on.
+    last : int or None
+        The last epoch.
     """
 
-    def __init__(self, budget, score=None, of_processor=False):
-        self.budget, self.score = budget, score
+    def __init__(self, budget, score=None, of_processor=False, last=None):
+        self.budget, self.score, self.last = math.inf if budget is None else budget, score, last
         self._now = time.process_time if of_processor else time.perf_counter
         self.seconds, self.cpu_seconds, self.epochs, self.checkpoints = 0.0, 0.0, [], []
-        self._since, self._cpu_since, self._due = None, None, FIRST * budget
+        self._since, self._cpu_since, self._due = None, None, FIRST * min(self.budget, LONGEST)
 
     def begin(self):
         """Training continues."""
@@ -60,7 +64,7 @@ class Clock:
         """So many epochs are done (0: the start is made) and these would be the topics; whether time is up."""
         self.stop()
         self.epochs.append((passes, self.seconds))
-        over = self.seconds >= self.budget
+        over = self.seconds >= self.budget or (self.last is not None and passes >= self.last)
         if passes and (over or self.seconds >= self._due):
             self.checkpoint(topics)
         self.begin()

@@ -32,12 +32,13 @@ class Setting:
 class Estimator:
     """Any of our estimators, by "module:Class"; further parameters go to it. It is observed by callbacks.
 
-    Fits end by the clock, but for those whose last epochs differ from the ones before: they have their own number.
+    Fits end by the clock, but for those whose last epochs differ from the ones before: they have their own number. With
+    ``own_end`` all end as they do by default.
     """
 
-    def __init__(self, X, setting, path, **parameters):
-        wishes = {"max_iter": UNLIMITED, "tol": 0.0, "random_state": setting.seed}
-        wishes |= {"n_components": setting.n_components, "n_jobs": setting.n_jobs}
+    def __init__(self, X, setting, path, own_end=False, **parameters):
+        wishes = {} if own_end else {"max_iter": UNLIMITED, "tol": 0.0}
+        wishes |= {"n_components": setting.n_components, "n_jobs": setting.n_jobs, "random_state": setting.seed}
         self.model = estimator(path, wishes, parameters)
         self.X = X
 
@@ -66,7 +67,7 @@ def estimator(path, wishes, parameters):
     module, name = path.split(":")
     kind = getattr(importlib.import_module(module), name)
     known = kind().get_params()
-    if "n_averaged_iter" in known:
+    if "n_averaged_iter" in known and "max_iter" in wishes:
         wishes = wishes | {"max_iter": AVERAGED_FIT}
     return kind(**({key: value for key, value in wishes.items() if key in known} | parameters))
 

@@ -73,7 +73,7 @@ def load(folder, name):
 
 def curve(folder, contestant, setting, seconds, of_processor):
     """Score and coherence against epochs and seconds of one contestant."""
-    setting = Setting(**setting)
+    setting, contestant = Setting(**setting), dict(contestant)
     train, test = load(folder, "train"), load(folder, "test")
 
     def score(topics):
@@ -84,7 +84,7 @@ def curve(folder, contestant, setting, seconds, of_processor):
         print(f" {value:.3f} ({coherence:.3f})", end="", file=sys.stderr, flush=True)
         return value, coherence
 
-    clock = Clock(seconds, score, of_processor)
+    clock = Clock(seconds, score, of_processor, contestant.pop("epochs", None))
     _, n_bytes = learn(train, contestant, setting, clock)
     rate = clock.passes_per_second()
     return {

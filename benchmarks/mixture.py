@@ -20,6 +20,7 @@ from _results import add_options, recorder
 SPARSE, RIVAL = "SparseGaussianMixture", "scikit-learn GaussianMixture"
 SECONDS = ("sparsity_passes", "learning_seconds", "rival_seconds", "own_start_seconds")  # one for each K
 OWN_STARTS = (SPARSE, "GaussianMixture", "MiniBatchKMeans, GaussianMixture")
+OWN_ENDS = OWN_STARTS[:2]  # the last runs until its budget ends
 COMMON = {
     "inference": "em", "learning_method": "batch", "n_nonzero": 4, "candidates": "all", "candidates_init": "random",
 }  # fmt: skip
@@ -246,7 +247,7 @@ def section_rivals(bench):
                 n_components=n_components, fields={"n_components": n_components}, **shared,
                 **bench.files(held_out=True),
             )
-            for contestant in OWN_STARTS
+            for contestant in (OWN_STARTS if budget else OWN_ENDS)
         ]  # fmt: skip
         print_table(
             f"Own starts: K={n_components}, {shared['rows']:,} rows, one core; held-out log-likelihood of a patch",
@@ -345,6 +346,7 @@ def parse(arguments=None):
     parser.add_argument("--n-rows", type=int, help="training rows of 8x8 patches (default: 200000)")
     parser.add_argument("--n-test", type=int, help="held-out patches (default: 20000)")
     parser.add_argument("--components", type=int, help="one K for all sections that have several (default: see --full)")
+    parser.add_argument("--own-end", action="store_true", help="section rivals: every fit runs to its own end")
     parser.add_argument("--sections", default=",".join(SECTIONS), help="some of %(default)s")
     add_options(parser)
     parser.add_argument("--plot", metavar="FILE", help="draw the learning curves (needs matplotlib)")
@@ -366,6 +368,8 @@ def main():
     if options.components:
         given |= dict.fromkeys(("components", "pass_components", "candidate_components"), (options.components,))
         given |= {name: getattr(sizes, name)[-1:] for name in SECONDS}
+    if options.own_end:
+        given["own_start_seconds"] = (None,) * len(given.get("components", sizes.components))
     failed = []
     with tempfile.TemporaryDirectory() as folder:
         try:

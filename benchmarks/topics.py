@@ -38,12 +38,15 @@ PEERS = {
     "sklearn-batch": ("sklearn.decomposition", "ScikitLearn", {"learning_method": "batch"}),
     "sklearn-online": ("sklearn.decomposition", "ScikitLearn", {"learning_method": "online"}),
     "tomotopy": ("tomotopy", "Tomotopy", {}),
+    "tomotopy-1000": ("tomotopy", "Tomotopy", {}),
     "tomotopy-mean": ("tomotopy", "Tomotopy", {"window": 20}),
     "gensim": ("gensim.models", "Gensim", {}),
     "gensim-256": ("gensim.models", "Gensim", {"chunksize": 256, "offset": 10.0, "decay": 0.7}),
     "bigartm": ("artm", "BigArtm", {}),
 }
-NOT_PARAMETERS = ("package", "adapter", "path", "priors")
+# Epochs after which a peer ends by itself: its default, or the number that its name says.
+OWN_END = {"sklearn-batch": 10, "sklearn-online": 10, "gensim": 1, "tomotopy": 10, "tomotopy-1000": 1000}
+NOT_PARAMETERS = ("package", "adapter", "path", "priors", "own_end")
 LEARN_ONLY = "tomotopy-mean", "bigartm"  # not in --transform: they infer nothing here
 NOTES = {
     "tomotopy-mean": "tomotopy-mean: topics are the mean of about the last 20 samples, one every 5 passes",
@@ -59,13 +62,13 @@ def contestants(options, n_components):
             parameters = {ESTIMATORS[name]: value} | parameters
             out[label_of(name, parameters)] = {
                 "package": "sparsemix", "adapter": "_topics_ours:Estimator", "path": f"sparsemix:{name}",
-                **shared_parameters(options.params), **parameters,
+                **shared_parameters(options.params), **parameters, **({"own_end": True} if options.own_end else {}),
             }  # fmt: skip
     for name, prior in product(options.peers, options.priors):
         package, adapter, arguments = PEERS[name]
         out[f"{name}, {prior} prior"] = {
             "package": package, "adapter": f"_topics_peers:{adapter}", "priors": PRIORS[prior](n_components),
-            **arguments,
+            **arguments, **({"epochs": OWN_END[name]} if options.own_end else {}),
         }  # fmt: skip
     return out
 
@@ -148,7 +151,7 @@ class Contest:
             "estimator": peer_of(record), "label": peer_of(record) if not ours else record["label"],
             "split": f"{corpus['n_test']} documents, a fifth of their words",
             "parameters": {"n_components": record["n_components"], "n_jobs": record["n_jobs"],
-                           "budget": options.seconds, **own},
+                           **({} if options.own_end else {"budget": options.seconds}), **own},
             "prior": ("given" if "doc_topic_prior" in own else "5/K") if ours else prior, "seed": record["seed"],
             "clock": "processor" if options.cpu else "wall", "tuned_on": TUNED_ON if ours else [],
         }  # fmt: skip
@@ -213,7 +216,9 @@ def print_summary(contest, n_components, records):
     corpus, seconds = contest.corpus, contest.options.seconds
     print_table(
         f"{corpus['corpus']}, K={n_components}, scored with alpha={doc_topic_prior(n_components):g}, "
-        f"{seconds:g} seconds{' of the processor' * contest.options.cpu}, n_jobs={contest.options.n_jobs}",
+        f"{'to their own ends' if seconds is None else f'{seconds:g} seconds'}"
+        f"{' of the processor' * contest.options.cpu}, "
+        f"n_jobs={contest.options.n_jobs}",
         [
             "", "end", "NPMI", "at s", "best of curve", "NPMI", "at s", "passes",
             *(f"s to {x:.3f}" for x in targets), "Mtok/s", "MB",
@@ -287,6 +292,7 @@ def parse(arguments=None):
     add("--n-test", type=int, help="held-out documents (default: a tenth, 500 at most)")
     add("--K", type=numbers(int), default=[50], help="numbers of topics, by commas (default: 50)")
     add("--seconds", type=float, default=20.0, help="of training for each contestant (default: %(default)g)")
+    add("--own-end", action="store_true", help="no limit: all end by their own defaults (tomotopy-1000: 1,000 epochs)")
     add("--estimators", type=names(ESTIMATORS), default=list(ESTIMATORS), help=listed("ours", ESTIMATORS))
     add("--n-nonzero", type=numbers(sparsity), default=[8], help="L of SparseLDA, or dense (default: 8)")
     add("--sampler", type=numbers(str), default=["auto"], help="of SparseSCVB0LDA (default: auto)")
@@ -305,6 +311,8 @@ def parse(arguments=None):
     options = parser.parse_args(arguments)
     if options.peers is None:
         options.peers = [name for name, (package, *_) in PEERS.items() if find_spec(package.split(".")[0])]
+    if options.own_end:
+        options.seconds, options.peers = None, [name for name in options.peers if name in OWN_END]
     if options.transform:
         options.peers = [name for name in options.peers if name not in LEARN_ONLY]
     options.cores = options.cores or CORES[: options.n_jobs]
