@@ -127,6 +127,7 @@ lint: $(VENV)/.test
 	$(BIN)/ruff check .
 	. $(BIN)/activate && cython-lint sparsemix  # it looks for pycodestyle on the path
 	$(BIN)/python benchmarks/readme.py --check
+	$(BIN)/zizmor --offline --quiet --persona auditor .github
 
 dist: $(VENV)/.test
 	rm -rf dist
