@@ -56,6 +56,12 @@ class BuildKernels(build_ext):
         except (CCompilerError, ExecError, PlatformError) as error:
             raise SystemExit(f"{error}\n{REMEDY}") from None
 
+    def build_extensions(self):
+        """Link without the folders of Python's own libraries: they would be searched wherever a wheel is installed."""
+        if linker := getattr(self.compiler, "linker_so", None):
+            self.compiler.linker_so = without_search_paths(linker)
+        super().build_extensions()
+
     def build_extension(self, ext):
         """Compile one kernel, unless there is one that is newer than all it depends on."""
         built = Path(self.get_ext_fullpath(ext.name))
@@ -80,6 +86,11 @@ class BuildKernels(build_ext):
             for other in built.parent.glob(f"{built.name.partition('.')[0]}.*{built.suffix}"):
                 if other.name != built.name:
                     other.unlink()
+
+
+def without_search_paths(command):
+    """A linker's command without -Wl,-rpath, which many a build of Python puts into LDSHARED."""
+    return [word for word in command if not word.startswith("-Wl,-rpath")]
 
 
 def dependencies(path):
