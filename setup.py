@@ -4,12 +4,16 @@ Every .pyx file below ``sparsemix/_kernels`` is an extension. It depends on the 
 names, directly or through others, and is compiled again when one of them has changed.
 
 ``SPARSEMIX_BOUNDSCHECK=1`` builds with bounds checks on, for the tests; generated C files go to ``build/cython``.
-``SPARSEMIX_COMPILE_ARGS`` stands in the place of -O3, for sanitizers.
+``SPARSEMIX_COMPILE_ARGS`` replaces -O3, for sanitizers. With ``SOURCE_DATE_EPOCH`` the source distribution has the same
+bytes in every build.
 """
 
+import gzip
 import os
 import re
 import sys
+import tarfile
+import time
 from pathlib import Path
 from shutil import which
 from sysconfig import get_config_var
@@ -17,6 +21,7 @@ from sysconfig import get_config_var
 from Cython.Build import cythonize
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
+from setuptools.command.sdist import sdist
 from setuptools.errors import CCompilerError, ExecError, PlatformError
 
 KERNELS = Path("sparsemix/_kernels")
@@ -88,6 +93,28 @@ class BuildKernels(build_ext):
                     other.unlink()
 
 
+class PackSources(sdist):
+    """Packs without what differs between machines: times, owners, the umask and the order of files in a folder."""
+
+    def make_archive(self, base_name, *_, base_dir, **_options):
+        """Write NAME.tar.gz, the only format that package indexes take."""
+        written = int(os.environ.get("SOURCE_DATE_EPOCH") or time.time())
+
+        def plain(member):
+            member.mtime, member.uid, member.gid, member.uname, member.gname = written, 0, 0, "", ""
+            member.mode = 0o755 if member.isdir() or member.mode & 0o100 else 0o644
+            return member
+
+        path = f"{base_name}.tar.gz"
+        with (
+            open(path, "wb") as file,
+            gzip.GzipFile("", "wb", fileobj=file, mtime=written) as packed,
+            tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as archive,
+        ):
+            archive.add(base_dir, filter=plain)  # which adds a folder's files in the order of their names
+        return path
+
+
 def without_search_paths(command):
     """A linker's command without -Wl,-rpath, which many a build of Python puts into LDSHARED."""
     return [word for word in command if not word.startswith("-Wl,-rpath")]
@@ -143,7 +170,7 @@ def main():
         },
     )
     options = {"bdist_wheel": {"py_limited_api": "cp311"}} if STABLE_ABI else {}
-    setup(ext_modules=modules, cmdclass={"build_ext": BuildKernels}, options=options)
+    setup(ext_modules=modules, cmdclass={"build_ext": BuildKernels, "sdist": PackSources}, options=options)
 
 
 if __name__ == "__main__":
