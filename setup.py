@@ -11,6 +11,7 @@ bytes in every build.
 import gzip
 import os
 import re
+import runpy
 import sys
 import tarfile
 import time
@@ -40,6 +41,7 @@ MACROS = [("Py_LIMITED_API", "0x030B0000")] if STABLE_ABI else []
 N_CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 # exp, log and the like are in a library of their own, which wheels name: Python itself need not have loaded it.
 LIBRARIES = [] if sys.platform == "win32" else ["m"]
+RELATIVE_LINK = re.compile(r"(!?)\[([^\]]*)\]\((?!\w+:|#)([^)]+)\)")
 REMEDY = (
     "sparsemix needs a working C compiler to build its kernels (Debian: apt install gcc libc6-dev, macOS: "
     "xcode-select --install, Windows: Build Tools for Visual Studio)"
@@ -115,6 +117,32 @@ class PackSources(sdist):
         return path
 
 
+def shown_on_an_index(readme, repository, version):
+    """README with the addresses of its links to files; without an address links are text, and pictures are left out."""
+
+    def absolute(link):
+        picture, text, target = link.groups()
+        if not repository:
+            return "" if picture else text
+        return f"{picture}[{text}]({repository}/{'raw' if picture else 'blob'}/v{version}/{target})"
+
+    return RELATIVE_LINK.sub(absolute, readme)
+
+
+def addresses():
+    """Arguments of setup that follow from the addresses in ``sparsemix/_version.py``."""
+    known = runpy.run_path("sparsemix/_version.py")
+    site, repository = known["SITE"], known["REPOSITORY"]
+    changes = repository and f"{repository}/blob/main/CHANGELOG.md"
+    named = {"Documentation": site, "Source": repository, "Changelog": changes}
+    readme = Path("README.md").read_text(encoding="utf-8")
+    return {
+        "project_urls": {name: address for name, address in named.items() if address},
+        "long_description": shown_on_an_index(readme, repository, known["__version__"]),
+        "long_description_content_type": "text/markdown",
+    }
+
+
 def without_search_paths(command):
     """A linker's command without -Wl,-rpath, which many a build of Python puts into LDSHARED."""
     return [word for word in command if not word.startswith("-Wl,-rpath")]
@@ -170,7 +198,8 @@ def main():
         },
     )
     options = {"bdist_wheel": {"py_limited_api": "cp311"}} if STABLE_ABI else {}
-    setup(ext_modules=modules, cmdclass={"build_ext": BuildKernels, "sdist": PackSources}, options=options)
+    commands = {"build_ext": BuildKernels, "sdist": PackSources}
+    setup(ext_modules=modules, cmdclass=commands, options=options, **addresses())
 
 
 if __name__ == "__main__":

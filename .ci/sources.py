@@ -1,8 +1,11 @@
 """Checks the source distribution: ``python .ci/sources.py dist/*.tar.gz``, two builds of one revision.
 
 It holds what git tracks, less what ``NOT_PACKED`` names, and what setuptools writes; both builds have the same bytes.
+The description that a package index shows has no relative links, which would lead nowhere there.
 """
 
+import email
+import re
 import subprocess
 import sys
 import tarfile
@@ -11,6 +14,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 NOT_PACKED = (".github/", ".gitignore")
 WRITTEN = ("PKG-INFO", "setup.cfg", "sparsemix.egg-info/")
+# Links and pictures of Markdown, also by reference, and of HTML.
+LINK = re.compile(r"\]\(\s*<?([^)\s>]*)|^\[[^\]]+\]:\s*<?([^\s>]+)|\b(?:href|src)=[\"']?([^\s\"'>]*)", re.MULTILINE)
 
 
 def tracked():
@@ -20,16 +25,27 @@ def tracked():
 
 
 def packed(path):
-    """Content of each file of an archive, without the name of its top folder and what setuptools writes."""
+    """Content of each file of an archive, without the name of its top folder."""
     with tarfile.open(path) as archive:
-        files = {m.name.partition("/")[2]: archive.extractfile(m).read() for m in archive if m.isfile()}
-    return {name: content for name, content in files.items() if not name.startswith(WRITTEN)}
+        return {m.name.partition("/")[2]: archive.extractfile(m).read() for m in archive if m.isfile()}
+
+
+def relative_links(metadata):
+    """Targets in the description that are no addresses."""
+    description = email.message_from_bytes(metadata).get_payload(decode=True).decode()
+    targets = (target for found in LINK.findall(description) for target in found if target)
+    return [target for target in targets if not re.match(r"\w+:|#", target)]
 
 
 def main(first, second):
     """Print what is wrong with the archive; the exit status counts as failure if anything is."""
     wanted, files = tracked(), packed(first)
-    wrong = [f"{name} is missing; MANIFEST.in must name it" for name in sorted(wanted - files.keys())]
+    wrong = [
+        f"README.md links {target}, which package indexes do not have; write [TEXT](FILE), which setup.py rewrites"
+        for target in relative_links(files["PKG-INFO"])
+    ]
+    files = {name: content for name, content in files.items() if not name.startswith(WRITTEN)}
+    wrong += [f"{name} is missing; MANIFEST.in must name it" for name in sorted(wanted - files.keys())]
     wrong += [f"{name} is not tracked; MANIFEST.in must leave it out" for name in sorted(files.keys() - wanted)]
     wrong += [
         f"{name} differs from the file in this folder; build again"
