@@ -127,6 +127,7 @@ lint: $(VENV)/.test
 	$(BIN)/ruff check .
 	. $(BIN)/activate && cython-lint sparsemix  # it looks for pycodestyle on the path
 	$(BIN)/python benchmarks/readme.py --check
+	$(BIN)/mypy
 	$(BIN)/zizmor --offline --quiet --persona auditor .github
 
 # The second source distribution is built from the first, elsewhere and under another umask: both have the same bytes.

@@ -3,6 +3,7 @@
 import numbers
 import time
 import warnings
+from typing import Self
 
 import numpy as np
 from scipy.special import logsumexp
@@ -17,6 +18,7 @@ from sparsemix._estimator.absent import UNFITTED, Absent
 from sparsemix._estimator.base import SparsemixEstimator
 from sparsemix._estimator.parameters import plain
 from sparsemix._models.clusters.model import GibbsModel
+from sparsemix._typing import Array, RowsLike, Weights
 from sparsemix.clusters._parameters import (
     ROWS,
     SHARED,
@@ -223,7 +225,7 @@ class GibbsNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator):
 
     @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y=None, sample_weight=None):  # noqa: ARG002
+    def fit(self, X: RowsLike, y: object = None, sample_weight: Weights = None) -> Self:  # noqa: ARG002
         """Sample partitions of all rows.
 
         Parameters
@@ -327,7 +329,7 @@ class GibbsNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator):
         with np.errstate(over="ignore"):
             return float(np.exp(self._attribute("u_").state.log_u))
 
-    def score_samples(self, X, average="density"):
+    def score_samples(self, X: RowsLike, average: str = "density") -> Array:
         """Log predictive density of each row, averaged over the samples.
 
         Parameters

@@ -3,6 +3,7 @@
 import numbers
 import time
 from itertools import pairwise
+from typing import Self
 
 import numpy as np
 from sklearn.base import ClusterMixin
@@ -15,6 +16,7 @@ from sparsemix._estimator.base import SparsemixEstimator, seeded
 from sparsemix._estimator.input.checks import N_JOBS, Several
 from sparsemix._models.clusters.model import RowResponsibilities, StreamingModel
 from sparsemix._models.clusters.moves import MERGE_THRESHOLDS, joined
+from sparsemix._typing import RowsLike, Weights
 from sparsemix.clusters._parameters import (
     ROWS,
     SHARED,
@@ -37,8 +39,7 @@ from sparsemix.clusters._stream import Guide, Stream, follows
 
 U_RULES, CRITERIA = StrOptions({"mode", "quadrature"}), StrOptions(set(MERGE_THRESHOLDS))
 THRESHOLD = Interval(numbers.Real, -1e300, 1e300, closed="both")
-# Attributes of the last ``fit``.
-OF_FIT = ("n_iter_", "converged_", "history_", "labels_")
+OF_FIT = ("n_iter_", "converged_", "history_", "labels_")  # attributes of the last ``fit``
 
 
 class StreamingNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator):
@@ -46,10 +47,9 @@ class StreamingNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator
 
     Call ``fit`` and read ``labels_`` and ``n_clusters_``; or give blocks of a stream to ``partial_fit``, which reads
     each row once, adds it to clusters, and may open a new one. The number of clusters is learned. Rows are documents
-    (word counts, usually sparse) or measurements (a dense array of real numbers);
-    ``likelihood="auto"`` detects which. Two parameters matter: for documents ``word_prior`` (smaller makes more,
-    and more specific, clusters), for measurements ``likelihood``, the shape of a cluster. The remaining defaults suit
-    most data.
+    (word counts, usually sparse) or measurements (a dense array of real numbers); ``likelihood="auto"`` detects which.
+    Two parameters matter: for documents ``word_prior`` (smaller makes more, and more specific, clusters), for
+    measurements ``likelihood``, the shape of a cluster. The remaining defaults suit most data.
 
     The prior of the clusters is a normalized generalized gamma process. Special cases are the Dirichlet process
     (``discount=0``; the number of clusters grows like log n) and the normalized inverse Gaussian process
@@ -294,7 +294,7 @@ class StreamingNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator
 
     @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y=None, sample_weight=None):  # noqa: ARG002
+    def fit(self, X: RowsLike, y: object = None, sample_weight: Weights = None) -> Self:  # noqa: ARG002
         """Learn clusters from all rows, in random order and ``max_iter`` epochs; the previous model is replaced.
 
         Parameters
@@ -330,8 +330,7 @@ class StreamingNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator
                 model.settle = settling(params, state)
                 row_state.parts = [RowResponsibilities(stop - start) for start, stop in row_state.spans]
             observer = FitObserver(self, n_epochs, lambda monitor: self._attributes(monitor, copy=True), X)
-            schedule = Sweeps(has_bound=False, least_epochs=2)
-            name = type(self).__name__
+            schedule, name = Sweeps(has_bound=False, least_epochs=2), type(self).__name__
             monitor = Monitor(n_epochs, params.tol, schedule, params.verbose, name, observer, None, started)
             fits.append(monitor)
             model.numbers = order if kept is None else (kept if order is None else kept[order])
@@ -350,7 +349,7 @@ class StreamingNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(self, X, y=None, sample_weight=None):  # noqa: ARG002
+    def partial_fit(self, X: RowsLike, y: object = None, sample_weight: Weights = None) -> Self:  # noqa: ARG002
         """Learn from the next rows of a stream, one by one in their order.
 
         The result has the same bits for any division of the stream into calls. With an automatic Gaussian prior this

@@ -3,6 +3,7 @@
 
 import numbers
 from copy import copy
+from typing import Self
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from sparsemix._estimator.input.checks import (
 )
 from sparsemix._estimator.progress import fingerprint
 from sparsemix._stats.families import GAUSSIANS
+from sparsemix._typing import Folder, RowsLike, Weights
 from sparsemix.mixture._annotations.labels import check_labels
 from sparsemix.mixture._annotations.rows import AnnotatedRows
 from sparsemix.mixture._assemble import (
@@ -342,7 +344,15 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
 
     @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y=None, sample_weight=None, checkpoint=None, *, labels=None):  # noqa: ARG002
+    def fit(
+        self,
+        X: RowsLike,
+        y: object = None,  # noqa: ARG002
+        sample_weight: Weights = None,
+        checkpoint: Folder = None,
+        *,
+        labels: Weights = None,
+    ) -> Self:
         """Learn the mixture from all rows of ``X``.
 
         Parameters
@@ -376,7 +386,14 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
         return self._fit(X, sample_weight, checkpoint, labels=labels)
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(self, X, y=None, sample_weight=None, *, labels=None):  # noqa: ARG002
+    def partial_fit(
+        self,
+        X: RowsLike,
+        y: object = None,  # noqa: ARG002
+        sample_weight: Weights = None,
+        *,
+        labels: Weights = None,
+    ) -> Self:
         """Learn from one more block of a stream.
 
         With ``total_samples=None`` every row counts the same: the statistics are the sum over all blocks. With

@@ -2,6 +2,7 @@
 
 import numbers
 import time
+from typing import Any, Self
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -14,6 +15,7 @@ from sparsemix._estimator.absent import NO_BOUND, Absent
 from sparsemix._estimator.additive import OF_FIT, AdditiveEstimator, FitSetup
 from sparsemix._estimator.base import published
 from sparsemix._estimator.input.checks import POSITIVE, STEP_SIZE, Several
+from sparsemix._typing import Folder, RowsLike, Weights
 from sparsemix.skipgram import _assemble
 from sparsemix.skipgram._fitted import FittedSkipGram
 from sparsemix.skipgram._input import check_sequences
@@ -256,7 +258,7 @@ class SkipGramTopicModel(SkipGramPredictMixin, AdditiveEstimator):
 
     @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y=None, sample_weight=None, checkpoint=None):  # noqa: ARG002
+    def fit(self, X: RowsLike, y: object = None, sample_weight: Weights = None, checkpoint: Folder = None) -> Self:  # noqa: ARG002
         """Learn topics from all documents.
 
         Parameters
@@ -298,7 +300,7 @@ class SkipGramTopicModel(SkipGramPredictMixin, AdditiveEstimator):
 
     @available_if(learns_by_steps)
     @_fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(self, X, y=None, sample_weight=None):  # noqa: ARG002
+    def partial_fit(self, X: RowsLike, y: object = None, sample_weight: Weights = None) -> Self:  # noqa: ARG002
         """Update the topics with a block of a stream, for ``inference="scvb0"``.
 
         With ``total_samples=None`` all documents have equal weight, in any order. With ``total_samples`` the blocks are
@@ -326,7 +328,9 @@ class SkipGramTopicModel(SkipGramPredictMixin, AdditiveEstimator):
         return self._partial_fit(X, sample_weight)
 
     @available_if(learns_by_steps)
-    def expected_stats(self, X, sample_weight=None, *, first_row=None, memory=None):
+    def expected_stats(
+        self, X: RowsLike, sample_weight: Weights = None, *, first_row: int | None = None, memory: Any = None
+    ) -> Any:
         """Expected sufficient statistics of documents under the fitted topics; does not change the model.
 
         Statistics of several blocks can be added, in any order and on any machine, and passed to

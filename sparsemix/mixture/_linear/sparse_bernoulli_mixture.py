@@ -10,6 +10,7 @@ from sparsemix._estimator.base import published
 from sparsemix._estimator.input.checks import PRIOR
 from sparsemix._estimator.parameters import plain_arguments
 from sparsemix._stats.linear import Bernoulli
+from sparsemix._typing import Array
 from sparsemix.mixture._linear._estimator import LINEAR_CONSTRAINTS, LinearEstimator
 from sparsemix.mixture._linear._rows import YesNoRows, check_yes_no
 
@@ -202,7 +203,7 @@ class SparseBernoulliMixture(LinearEstimator):
         return tags
 
     @plain_arguments
-    def sample(self, n_samples=1):
+    def sample(self, n_samples: int = 1) -> Array:
         """Draw rows from the mixture.
 
         Parameters

@@ -1,6 +1,7 @@
 """SparseMultinomialMixture: clusters of documents, with one cluster for each document."""
 
 
+
 from sparsemix._estimator.absent import Absent
 from sparsemix._estimator.base import published
 from sparsemix._estimator.input.checks import PRIOR, check_counts

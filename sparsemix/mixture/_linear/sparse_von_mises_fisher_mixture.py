@@ -10,6 +10,7 @@ from sparsemix._estimator.absent import Absent
 from sparsemix._estimator.base import published
 from sparsemix._estimator.parameters import plain_arguments
 from sparsemix._stats.linear import VonMisesFisher, draws
+from sparsemix._typing import Array
 from sparsemix.mixture._linear._estimator import LINEAR_CONSTRAINTS, LinearEstimator
 from sparsemix.mixture._linear._rows import UnitDocuments, UnitRows, check_directions, check_zeros
 
@@ -196,7 +197,7 @@ class SparseVonMisesFisherMixture(LinearEstimator):
         self.random_state = random_state
 
     @plain_arguments
-    def sample(self, n_samples=1):
+    def sample(self, n_samples: int = 1) -> Array:
         """Draw rows of unit length from the mixture.
 
         Parameters

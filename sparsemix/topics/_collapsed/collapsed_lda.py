@@ -3,6 +3,7 @@
 import numbers
 import time
 import warnings
+from typing import Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -16,6 +17,7 @@ from sparsemix._estimator.base import SparsemixEstimator
 from sparsemix._estimator.input.checks import check_counts, warn_of_light_weights
 from sparsemix._models.topics.sweep_models import MODELS
 from sparsemix._stats.suffstats import SufficientStatistics
+from sparsemix._typing import RowsLike, Weights
 from sparsemix.topics._assemble import weighted_documents
 from sparsemix.topics._collapsed.assemble_sweeps import check_whole, make_collapsed_model, make_row_state
 from sparsemix.topics._evaluation import warn_if_worse_than_unigrams
@@ -227,7 +229,7 @@ class CollapsedLDA(TopicPredictMixin, SparsemixEstimator):
 
     @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y=None, sample_weight=None):  # noqa: ARG002
+    def fit(self, X: RowsLike, y: object = None, sample_weight: Weights = None) -> Self:  # noqa: ARG002
         """Fit topics to all documents.
 
         Parameters

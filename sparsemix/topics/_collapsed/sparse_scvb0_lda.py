@@ -2,6 +2,7 @@
 
 import numbers
 from contextlib import contextmanager
+from typing import Self
 
 from sparsemix._compat import Interval, InvalidParameterError, StrOptions, _fit_context, with_callbacks
 from sparsemix._engine.documents import FirstDocuments
@@ -17,6 +18,7 @@ from sparsemix._models.topics.walker_sampler import WalkerSampler
 from sparsemix._stats.packed_counts import PackedCounts
 from sparsemix._stats.suffstats import SufficientStatistics
 from sparsemix._stats.word_rows import WordRows
+from sparsemix._typing import Folder, RowsLike, Weights
 from sparsemix.topics import _stopping
 from sparsemix.topics._additive_topics import AdditiveTopics
 from sparsemix.topics._collapsed import assemble_stochastic
@@ -278,7 +280,14 @@ class SparseSCVB0LDA(AdditiveTopics):
 
     @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y=None, sample_weight=None, validation_data=None, checkpoint=None):  # noqa: ARG002
+    def fit(
+        self,
+        X: RowsLike,
+        y: object = None,  # noqa: ARG002
+        sample_weight: Weights = None,
+        validation_data: RowsLike | None = None,
+        checkpoint: Folder = None,
+    ) -> Self:
         """Fit topics to all documents, or to all except those set aside for evaluation.
 
         Parameters
