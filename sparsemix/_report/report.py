@@ -217,7 +217,7 @@ class Report:
     []
     """
 
-    def __init__(self, data):
+    def __init__(self, data: Any) -> None:
         self.data = data
 
     def html(self) -> str:

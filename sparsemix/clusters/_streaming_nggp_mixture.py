@@ -3,9 +3,10 @@
 import numbers
 import time
 from itertools import pairwise
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import ClusterMixin
 
 from sparsemix._compat import FitObserver, Interval, StrOptions, _fit_context, with_callbacks
@@ -16,7 +17,7 @@ from sparsemix._estimator.base import SparsemixEstimator, seeded
 from sparsemix._estimator.input.checks import N_JOBS, Several
 from sparsemix._models.clusters.model import RowResponsibilities, StreamingModel
 from sparsemix._models.clusters.moves import MERGE_THRESHOLDS, joined
-from sparsemix._typing import RowsLike, Weights
+from sparsemix._typing import RowsLike, Seed, Weights
 from sparsemix.clusters._parameters import (
     ROWS,
     SHARED,
@@ -241,32 +242,32 @@ class StreamingNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator
 
     def __init__(
         self,
-        likelihood="auto",
+        likelihood: str = "auto",
         *,
-        concentration=None,
-        discount=0.0,
-        tilt=1.0,
-        new_cluster_threshold=None,
-        n_nonzero=None,
-        max_components=None,
-        word_prior=0.03,
-        mean_precision_prior=None,
-        mean_prior=None,
-        degrees_of_freedom_prior=None,
-        covariance_prior=None,
-        u_rule="mode",
-        merge_criterion="auto",
-        merge_every=1000,
-        prune_threshold=None,
-        half_life=None,
-        max_iter="auto",
-        n_shards=1,
-        tol=1e-3,
-        shuffle=True,
-        n_jobs=None,
-        verbose=0,
-        random_state=None,
-    ):
+        concentration: float | None = None,
+        discount: float = 0.0,
+        tilt: float = 1.0,
+        new_cluster_threshold: float | None = None,
+        n_nonzero: int | None = None,
+        max_components: int | None = None,
+        word_prior: float = 0.03,
+        mean_precision_prior: float | None = None,
+        mean_prior: ArrayLike | None = None,
+        degrees_of_freedom_prior: float | None = None,
+        covariance_prior: Any = None,
+        u_rule: str | tuple[Any, ...] = "mode",
+        merge_criterion: str | tuple[Any, ...] = "auto",
+        merge_every: int = 1000,
+        prune_threshold: float | None = None,
+        half_life: float | None = None,
+        max_iter: int | str = "auto",
+        n_shards: int = 1,
+        tol: float = 1e-3,
+        shuffle: bool = True,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: Seed = None,
+    ) -> None:
         self.likelihood = likelihood
         self.concentration = concentration
         self.discount = discount

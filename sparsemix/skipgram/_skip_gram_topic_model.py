@@ -5,6 +5,7 @@ import time
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 
@@ -15,7 +16,7 @@ from sparsemix._estimator.absent import NO_BOUND, Absent
 from sparsemix._estimator.additive import OF_FIT, AdditiveEstimator, FitSetup
 from sparsemix._estimator.base import published
 from sparsemix._estimator.input.checks import POSITIVE, STEP_SIZE, Several
-from sparsemix._typing import Folder, RowsLike, Weights
+from sparsemix._typing import Folder, RowsLike, Seed, Weights
 from sparsemix.skipgram import _assemble
 from sparsemix.skipgram._fitted import FittedSkipGram
 from sparsemix.skipgram._input import check_sequences
@@ -211,29 +212,29 @@ class SkipGramTopicModel(SkipGramPredictMixin, AdditiveEstimator):
 
     def __init__(
         self,
-        n_components=10,
+        n_components: int = 10,
         *,
-        window=5,
-        inference="scvb0",
-        sampler="auto",
-        input_topic_prior=None,
-        topic_word_prior=None,
-        n_words=None,
-        n_samples=None,
-        annealing=None,
-        init_params="random",
-        max_iter=20,
-        burn_in=None,
-        batch_size=None,
-        mini_epoch=None,
-        total_samples=None,
-        step_size=(1.0, 0.6),
-        input_step_size=(5.0, 0.9),
-        warm_start=False,
-        n_jobs=None,
-        verbose=0,
-        random_state=None,
-    ):
+        window: int = 5,
+        inference: str = "scvb0",
+        sampler: str = "auto",
+        input_topic_prior: ArrayLike | None = None,
+        topic_word_prior: float | str | None = None,
+        n_words: int | None = None,
+        n_samples: int | None = None,
+        annealing: tuple[float, float, float] | None = None,
+        init_params: Any = "random",
+        max_iter: int = 20,
+        burn_in: int | None = None,
+        batch_size: int | None = None,
+        mini_epoch: tuple[int, int] | None = None,
+        total_samples: float | None = None,
+        step_size: tuple[float, float] | tuple[str, float] = (1.0, 0.6),
+        input_step_size: tuple[float, float] = (5.0, 0.9),
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: Seed = None,
+    ) -> None:
         self.n_components = n_components
         self.window = window
         self.inference = inference

@@ -1,7 +1,7 @@
 """TokenSequences: a vectorizer that keeps the order of words."""
 
 import numbers
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -94,19 +94,19 @@ class TokenSequences(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
     def __init__(
         self,
         *,
-        gaps="close",
-        lowercase=True,
-        strip_accents=None,
-        preprocessor=None,
-        tokenizer=None,
-        token_pattern=WORDS,
-        stop_words=None,
-        analyzer="word",
-        max_df=1.0,
-        min_df=1,
-        max_features=None,
-        vocabulary=None,
-    ):
+        gaps: str = "close",
+        lowercase: bool = True,
+        strip_accents: str | Callable[[str], str] | None = None,
+        preprocessor: Callable[[str], str] | None = None,
+        tokenizer: Callable[[str], list[str]] | None = None,
+        token_pattern: str | None = WORDS,
+        stop_words: str | list[str] | None = None,
+        analyzer: str | Callable[[str], list[str]] = "word",
+        max_df: float = 1.0,
+        min_df: float = 1,
+        max_features: int | None = None,
+        vocabulary: Mapping[str, int] | Iterable[str] | None = None,
+    ) -> None:
         self.gaps = gaps
         self.lowercase = lowercase
         self.strip_accents = strip_accents

@@ -1,6 +1,9 @@
 """The estimator SparseLDA."""
 
 import numbers
+from typing import Any
+
+from numpy.typing import ArrayLike
 
 from sparsemix._compat import Interval, StrOptions
 from sparsemix._engine.documents import FirstDocuments
@@ -8,6 +11,7 @@ from sparsemix._estimator.base import published
 from sparsemix._models.topics.variational_model import TopicModel
 from sparsemix._stats.suffstats import SufficientStatistics
 from sparsemix._stats.word_rows import WordRows
+from sparsemix._typing import Seed
 from sparsemix.topics._additive_topics import AdditiveTopics
 from sparsemix.topics._fitted import FittedTopics
 from sparsemix.topics._parameters import OF_STEPS
@@ -188,27 +192,27 @@ class SparseLDA(AdditiveTopics):
 
     def __init__(
         self,
-        n_components=10,
+        n_components: int = 10,
         *,
-        n_nonzero=8,
-        doc_topic_prior=None,
-        topic_word_prior=None,
-        learning_method="memoized",
-        init_params="collapsed",
-        n_restarts=0,
-        warm_documents=True,
-        max_iter=50,
-        tol=1e-3,
-        max_doc_update_iter=100,
-        doc_update_tol=0.5,
-        batch_size=None,
-        total_samples=None,
-        step_size=(10.0, 0.7),
-        warm_start=False,
-        n_jobs=None,
-        verbose=0,
-        random_state=None,
-    ):
+        n_nonzero: int | None = 8,
+        doc_topic_prior: ArrayLike | None = None,
+        topic_word_prior: float | str | None = None,
+        learning_method: str = "memoized",
+        init_params: Any = "collapsed",
+        n_restarts: int = 0,
+        warm_documents: bool | int = True,
+        max_iter: int = 50,
+        tol: float = 1e-3,
+        max_doc_update_iter: int = 100,
+        doc_update_tol: float = 0.5,
+        batch_size: int | None = None,
+        total_samples: float | None = None,
+        step_size: tuple[float, float] | tuple[str, float] = (10.0, 0.7),
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: Seed = None,
+    ) -> None:
         self.n_components = n_components
         self.n_nonzero = n_nonzero
         self.doc_topic_prior = doc_topic_prior
