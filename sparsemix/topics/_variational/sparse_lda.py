@@ -68,12 +68,12 @@ class SparseLDA(AdditiveTopics):
         "collapsed" takes too long; give an array to continue from given topics.
     n_restarts : int, default=0
         Restart proposals per document and visit: a topic is emptied, and the result is kept if the bound of the
-        document increases [4]_. With 5, held-out scores rose by 0.005 to 0.014 nats per token, and the bound of the
-        corpus fell (:doc:`/measured/departures`).
+        document increases [4]_. Set 5 for better held-out scores: they rose by 0.005 to 0.014 nats per token, while the
+        bound of the corpus fell (:doc:`/measured/departures`).
     warm_documents : bool or int, default=True
         Initialise a document with the result of its last visit. The bound then never decreases, and later epochs are
-        fast. An integer n makes the first n visits cold (True is 1); False or 0 makes all visits cold: the bound rose,
-        held-out scores fell, and fits took twice as long (:doc:`/measured/departures`). Not for "online".
+        fast. An integer n makes the first n visits cold (True is 1); False or 0 makes all visits cold. Set False for
+        a higher bound in about twice the time; held-out scores fell (:doc:`/measured/departures`). Not for "online".
     max_iter : int, default=50
         Maximal number of epochs. Raise it after a ConvergenceWarning.
     tol : float, default=1e-3
@@ -82,8 +82,9 @@ class SparseLDA(AdditiveTopics):
     max_doc_update_iter : int, default=100
         Maximal number of iterations per document. Raise it with a small ``doc_update_tol``.
     doc_update_tol : float, default=0.5
-        A document has converged when no topic's expected tokens change by more than this. With 0.05, as in [1]_, the
-        bound fell in all fits, and held-out scores stayed within 0.003 nats (:doc:`/measured/departures`).
+        A document has converged when no topic's expected tokens change by more than this. Lower it to 0.05 to
+        compare with [1]_: the bound fell in all fits, and held-out scores stayed within 0.003 nats
+        (:doc:`/measured/departures`).
     batch_size : int, default=None
         Documents per batch. None means, for "memoized", a tenth of the corpus but at least 1,000; for "online", a
         hundredth, between 256 and 4,096. Lower it to learn more in the first epochs, if batches still have tokens of
