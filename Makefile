@@ -127,14 +127,22 @@ lint: $(VENV)/.test
 	$(BIN)/ruff check .
 	. $(BIN)/activate && cython-lint sparsemix  # it looks for pycodestyle on the path
 	$(BIN)/python benchmarks/readme.py --check
+	$(BIN)/mypy
+	$(BIN)/zizmor --offline --quiet --persona auditor .github
 
 # The fast rows of the README's table, measured again: fails if a score moved beyond its noise. DATA as for evidence.
 figures: $(VENV)/.test
 	$(BIN)/python benchmarks/readme.py --verify $(if $(DATA),--data $(DATA))
 
+# The second source distribution is built from the first, elsewhere and under another umask: both have the same bytes.
+dist: export SOURCE_DATE_EPOCH = $(shell git log -1 --format=%ct)
 dist: $(VENV)/.test
-	rm -rf dist
+	rm -rf dist build/unpacked
 	$(BIN)/python -m build --outdir dist .
+	mkdir -p build/unpacked
+	tar -xzf dist/*.tar.gz --strip-components 1 -C build/unpacked
+	umask 077 && $(BIN)/python -m build --sdist --outdir build/unpacked/dist build/unpacked
+	$(BIN)/python .ci/sources.py dist/*.tar.gz build/unpacked/dist/*.tar.gz
 
 # A wheel for every Python from 3.11 on, and its test in bare environments. Kernels of earlier builds, which may have
 # other names, would be packed too.

@@ -4,12 +4,17 @@ Every .pyx file below ``sparsemix/_kernels`` is an extension. It depends on the 
 names, directly or through others, and is compiled again when one of them has changed.
 
 ``SPARSEMIX_BOUNDSCHECK=1`` builds with bounds checks on, for the tests; generated C files go to ``build/cython``.
-``SPARSEMIX_COMPILE_ARGS`` stands in the place of -O3, for sanitizers.
+``SPARSEMIX_COMPILE_ARGS`` replaces -O3, for sanitizers. With ``SOURCE_DATE_EPOCH`` the source distribution has the same
+bytes in every build.
 """
 
+import gzip
 import os
 import re
+import runpy
 import sys
+import tarfile
+import time
 from pathlib import Path
 from shutil import which
 from sysconfig import get_config_var
@@ -17,6 +22,7 @@ from sysconfig import get_config_var
 from Cython.Build import cythonize
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
+from setuptools.command.sdist import sdist
 from setuptools.errors import CCompilerError, ExecError, PlatformError
 
 KERNELS = Path("sparsemix/_kernels")
@@ -35,6 +41,7 @@ MACROS = [("Py_LIMITED_API", "0x030B0000")] if STABLE_ABI else []
 N_CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 # exp, log and the like are in a library of their own, which wheels name: Python itself need not have loaded it.
 LIBRARIES = [] if sys.platform == "win32" else ["m"]
+RELATIVE_LINK = re.compile(r"(!?)\[([^\]]*)\]\((?!\w+:|#)([^)]+)\)")
 REMEDY = (
     "sparsemix needs a working C compiler to build its kernels (Debian: apt install gcc libc6-dev, macOS: "
     "xcode-select --install, Windows: Build Tools for Visual Studio)"
@@ -55,6 +62,12 @@ class BuildKernels(build_ext):
             super().run()
         except (CCompilerError, ExecError, PlatformError) as error:
             raise SystemExit(f"{error}\n{REMEDY}") from None
+
+    def build_extensions(self):
+        """Link without the folders of Python's own libraries: they would be searched wherever a wheel is installed."""
+        if linker := getattr(self.compiler, "linker_so", None):
+            self.compiler.linker_so = without_search_paths(linker)
+        super().build_extensions()
 
     def build_extension(self, ext):
         """Compile one kernel, unless there is one that is newer than all it depends on."""
@@ -80,6 +93,59 @@ class BuildKernels(build_ext):
             for other in built.parent.glob(f"{built.name.partition('.')[0]}.*{built.suffix}"):
                 if other.name != built.name:
                     other.unlink()
+
+
+class PackSources(sdist):
+    """Packs without what differs between machines: times, owners, the umask and the order of files in a folder."""
+
+    def make_archive(self, base_name, *_, base_dir, **_options):
+        """Write NAME.tar.gz, the only format that package indexes take."""
+        written = int(os.environ.get("SOURCE_DATE_EPOCH") or time.time())
+
+        def plain(member):
+            member.mtime, member.uid, member.gid, member.uname, member.gname = written, 0, 0, "", ""
+            member.mode = 0o755 if member.isdir() or member.mode & 0o100 else 0o644
+            return member
+
+        path = f"{base_name}.tar.gz"
+        with (
+            open(path, "wb") as file,
+            gzip.GzipFile("", "wb", fileobj=file, mtime=written) as packed,
+            tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as archive,
+        ):
+            archive.add(base_dir, filter=plain)  # which adds a folder's files in the order of their names
+        return path
+
+
+def shown_on_an_index(readme, repository, version):
+    """README with the addresses of its links to files; without an address links are text, and pictures are left out."""
+
+    def absolute(link):
+        picture, text, target = link.groups()
+        if not repository:
+            return "" if picture else text
+        return f"{picture}[{text}]({repository}/{'raw' if picture else 'blob'}/v{version}/{target})"
+
+    return RELATIVE_LINK.sub(absolute, readme)
+
+
+def addresses():
+    """Arguments of setup that follow from the addresses in ``sparsemix/_version.py``."""
+    known = runpy.run_path("sparsemix/_version.py")
+    site, repository = known["SITE"], known["REPOSITORY"]
+    changes = repository and f"{repository}/blob/main/CHANGELOG.md"
+    named = {"Documentation": site, "Source": repository, "Changelog": changes}
+    readme = Path("README.md").read_text(encoding="utf-8")
+    return {
+        "project_urls": {name: address for name, address in named.items() if address},
+        "long_description": shown_on_an_index(readme, repository, known["__version__"]),
+        "long_description_content_type": "text/markdown",
+    }
+
+
+def without_search_paths(command):
+    """A linker's command without -Wl,-rpath, which many a build of Python puts into LDSHARED."""
+    return [word for word in command if not word.startswith("-Wl,-rpath")]
 
 
 def dependencies(path):
@@ -132,7 +198,8 @@ def main():
         },
     )
     options = {"bdist_wheel": {"py_limited_api": "cp311"}} if STABLE_ABI else {}
-    setup(ext_modules=modules, cmdclass={"build_ext": BuildKernels}, options=options)
+    commands = {"build_ext": BuildKernels, "sdist": PackSources}
+    setup(ext_modules=modules, cmdclass=commands, options=options, **addresses())
 
 
 if __name__ == "__main__":

@@ -24,6 +24,9 @@ extensions = [
 templates_path = ["_templates"]
 exclude_patterns = ["_build", "_extensions", "_templates", "topics/memory.rst"]
 
+# Docstrings give the types.
+autodoc_typehints = "none"
+
 # A parameter a line.
 maximum_signature_line_length = 100
 

@@ -1,8 +1,10 @@
 """The one doorway to what is private in scikit-learn or depends on its version."""
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
 from scipy import sparse
 from sklearn import get_config
-from sklearn.base import _fit_context
 from sklearn.utils._param_validation import (
     Interval,
     InvalidParameterError,
@@ -12,16 +14,27 @@ from sklearn.utils._param_validation import (
 )
 from sklearn.utils._set_output import _get_output_config
 
-try:  # scikit-learn >= 1.9
-    from sklearn.callback import CallbackSupportMixin, with_callbacks
-except ImportError:
+from sparsemix._typing import Method
 
-    class CallbackSupportMixin:
-        """scikit-learn before 1.9 has no callbacks."""
+if TYPE_CHECKING:  # scikit-learn has no types, and what its decorators return would have none
 
-    def with_callbacks(method):
-        """scikit-learn before 1.9 has no callbacks."""
-        return method
+    class CallbackSupportMixin: ...
+
+    def _fit_context(*, prefer_skip_nested_validation: bool) -> Callable[[Method], Method]: ...
+    def with_callbacks(method: Method) -> Method: ...
+else:
+    from sklearn.base import _fit_context
+
+    try:  # scikit-learn >= 1.9
+        from sklearn.callback import CallbackSupportMixin, with_callbacks
+    except ImportError:
+
+        class CallbackSupportMixin:
+            """scikit-learn before 1.9 has no callbacks."""
+
+        def with_callbacks(method):
+            """scikit-learn before 1.9 has no callbacks."""
+            return method
 
 
 __all__ = [

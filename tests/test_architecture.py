@@ -22,6 +22,7 @@ SOURCES = sorted([*FILES, *PACKAGE.rglob("*.pyx"), *PACKAGE.rglob("*.pxd"), *PAC
 # Packages and the layer of each; every other module is in the top layer.
 LAYERS = {
     "sparsemix._kernels": 0,
+    "sparsemix._typing": 0,
     "sparsemix._version": 0,  # a constant that everyone may read
     "sparsemix._stats": 1,
     "sparsemix._models": 2,
@@ -37,6 +38,7 @@ PACKAGES = (
 LONG_FILES = {
     "mixture/_sparse_gaussian_mixture.py": "half of an estimator's file is its documentation",
 }
+ROOT_MODULES = {"__init__.py", "__main__.py", "_compat.py", "_typing.py", "_version.py"}
 # Modules of one kind per folder.
 MOST_MODULES = 12
 MAX_LINES = 500
@@ -141,7 +143,7 @@ def test_packages_import_those_listed_before_them():
 
 
 def test_the_root_and_the_folders_show_what_they_hold():
-    assert {path.name for path in PACKAGE.glob("*.py")} == {"__init__.py", "__main__.py", "_compat.py", "_version.py"}
+    assert {path.name for path in PACKAGE.glob("*.py")} == ROOT_MODULES
     for folder in {path.parent for path in SOURCES}:
         for suffix in (".py", ".pyx", ".h"):
             modules = [path for path in folder.glob(f"*{suffix}") if path.name != "__init__.py"]

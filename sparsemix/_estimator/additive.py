@@ -5,6 +5,7 @@ from contextlib import contextmanager, nullcontext
 from copy import copy
 from dataclasses import dataclass, field
 from numbers import Integral
+from typing import Any, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -254,7 +255,7 @@ class AdditiveEstimator(SparsemixEstimator):
         return model, rows
 
     @plain_arguments
-    def row_memory(self, n_rows, first_row=0):
+    def row_memory(self, n_rows: int, first_row: int = 0) -> Any:
         """An empty memory, in which ``expected_stats`` stores information on rows between visits.
 
         Parameters
@@ -283,7 +284,7 @@ class AdditiveEstimator(SparsemixEstimator):
     def _row_memory(self, model, n_rows, first_row):  # noqa: ARG002
         return None
 
-    def lower_bound(self, stats=None):
+    def lower_bound(self, stats: Any = None) -> float:
         """Lower bound of the rows that the statistics summarise, at the posterior that these statistics give.
 
         Parameters
@@ -351,7 +352,7 @@ class AdditiveEstimator(SparsemixEstimator):
     # -- steps from statistics
 
     @plain_arguments
-    def update_from_stats(self, stats, learning_rate=None):
+    def update_from_stats(self, stats: Any, learning_rate: float | None = None) -> Self:
         """Take one global step from the statistics of ``expected_stats``.
 
         Parameters

@@ -4,9 +4,12 @@
 csr_array of shape (n_samples, n_components) for any X, and ``_n_features_out``.
 """
 
+from typing import Any
+
 import numpy as np
 
 from sparsemix._compat import configured_sparse, makes_frames
+from sparsemix._typing import RowsLike, SparseArray
 
 
 def feature_dtype(X):
@@ -14,7 +17,7 @@ def feature_dtype(X):
     return np.dtype(np.float32 if X.dtype == np.float32 else np.float64)
 
 
-def predict_sparse_proba(self, X):
+def predict_sparse_proba(self: Any, X: RowsLike) -> SparseArray:
     """The responsibilities that training uses: at most ``n_nonzero`` a row.
 
     Parameters
@@ -33,7 +36,7 @@ def predict_sparse_proba(self, X):
     return configured_sparse(self._sparse_responsibilities(X))
 
 
-def transform(self, X):
+def transform(self: Any, X: RowsLike) -> Any:
     """Responsibilities as features for the next step of a pipeline: those of ``predict_sparse_proba``.
 
     The result is sparse: with thousands of components a row has a few responsibilities, and a dense array would

@@ -7,10 +7,12 @@ prediction read parameters from ``estimator._params`` only; the attributes thems
 
 import numbers
 from functools import wraps
+from typing import cast
 
 import numpy as np
 
 from sparsemix._compat import InvalidParameterError, validate_parameter_constraints
+from sparsemix._typing import Method
 
 # Types that need no conversion: nearly all parameters, and a quick test saves time for streams of single rows.
 PLAIN = frozenset((bool, int, float, str, type(None)))
@@ -33,14 +35,14 @@ def plain(value):
     return value
 
 
-def plain_arguments(function):
+def plain_arguments(function: Method) -> Method:
     """Decorator: the function receives each argument as ``plain`` converts it."""
 
     @wraps(function)
     def call(*args, **kwargs):
         return function(*map(plain, args), **{name: plain(value) for name, value in kwargs.items()})
 
-    return call
+    return cast(Method, call)
 
 
 # Constraints that booleans fulfil. Python counts them as whole numbers, so ranges alone would let them pass.

@@ -1,6 +1,7 @@
 """One reading of all documents: topic sizes, representative documents, and shares by date and group."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -8,6 +9,7 @@ from sklearn.utils import gen_batches
 
 from sparsemix._estimator.parameters import plain_arguments
 from sparsemix._report.changes import Usage
+from sparsemix._typing import Array, RowsLike
 from sparsemix.metrics._checks import check_has_words, read_counts, read_topics
 from sparsemix.skipgram._input import check_sequences, counts_of
 
@@ -112,7 +114,7 @@ def shares_of(model, X):
 
 
 @plain_arguments
-def representative_documents(model, X, n_documents=3):
+def representative_documents(model: Any, X: RowsLike, n_documents: int = 3) -> Array:
     """Find the documents in which each topic has its largest shares.
 
     Read them along with the top words: they show what a topic is about when its words do not.

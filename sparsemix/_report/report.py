@@ -1,7 +1,11 @@
 """Report on topics: collects its data, for the page and the table."""
 
+from collections.abc import Callable, Sequence
 from datetime import date
 from html import escape
+from os import PathLike
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +19,7 @@ from sparsemix._report.page import html_page
 from sparsemix._report.passages import passages
 from sparsemix._report.relevance import POSITION, relevance_order, relevant_words
 from sparsemix._report.strata import FEW, bins_of_dates, bins_of_groups
+from sparsemix._typing import RowsLike
 from sparsemix._version import __version__
 from sparsemix.metrics import topic_coherence
 
@@ -33,20 +38,20 @@ CURVES = {
 
 @plain_arguments
 def report(
-    model,
-    X,
-    vocabulary=None,
+    model: Any,
+    X: RowsLike,
+    vocabulary: Any = None,
     *,
-    documents=None,
-    names=None,
-    dates=None,
-    groups=None,
-    title="Topics",
-    facts=(),
-    n_documents=None,
-    n_top_words=None,
-    observe=None,
-):
+    documents: Sequence[str] | None = None,
+    names: Any = None,
+    dates: Sequence[Any] | None = None,
+    groups: Sequence[Any] | None = None,
+    title: str = "Topics",
+    facts: Sequence[tuple[str, str]] = (),
+    n_documents: int | None = None,
+    n_top_words: int | None = None,
+    observe: Callable[..., Any] | None = None,
+) -> "Report":
     """Report on topics: one HTML file to read, explore and pass on, which works offline.
 
     It has a searchable list of topics, a map and a tree of topics. Words are sorted by relevance, between frequency
@@ -212,10 +217,10 @@ class Report:
     []
     """
 
-    def __init__(self, data):
+    def __init__(self, data: Any) -> None:
         self.data = data
 
-    def html(self):
+    def html(self) -> str:
         """The page.
 
         Returns
@@ -224,7 +229,7 @@ class Report:
         """
         return html_page(self.data)
 
-    def save(self, path):
+    def save(self, path: str | PathLike[str]) -> Path:
         """Write the page to a file. An existing file is replaced once the new one is complete.
 
         Parameters
@@ -241,7 +246,7 @@ class Report:
             file.write(self.html().encode())
         return path
 
-    def table(self, n_top_words=10):
+    def table(self, n_top_words: int = 10) -> list[dict[str, Any]]:
         """Topics, largest first.
 
         Parameters
@@ -266,7 +271,7 @@ class Report:
             for topic in self.data["topics"]
         ]  # fmt: skip
 
-    def rename(self, names):
+    def rename(self, names: Any) -> "Report":
         """Name topics. The page shows topics of one name as one, with the sum of their shares; the table keeps them.
 
         Parameters

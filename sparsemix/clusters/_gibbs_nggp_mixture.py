@@ -3,8 +3,10 @@
 import numbers
 import time
 import warnings
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import logsumexp
 from sklearn.base import ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
@@ -17,6 +19,7 @@ from sparsemix._estimator.absent import UNFITTED, Absent
 from sparsemix._estimator.base import SparsemixEstimator
 from sparsemix._estimator.parameters import plain
 from sparsemix._models.clusters.model import GibbsModel
+from sparsemix._typing import Array, RowsLike, Seed, Weights
 from sparsemix.clusters._parameters import (
     ROWS,
     SHARED,
@@ -180,27 +183,27 @@ class GibbsNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator):
 
     def __init__(
         self,
-        likelihood="auto",
+        likelihood: str = "auto",
         *,
-        concentration=None,
-        discount=0.0,
-        tilt=1.0,
-        concentration_prior=None,
-        max_components=None,
-        word_prior=0.03,
-        mean_precision_prior=None,
-        mean_prior=None,
-        degrees_of_freedom_prior=None,
-        covariance_prior=None,
-        init_params="streaming",
-        split_merge=True,
-        n_chains=1,
-        max_iter=200,
-        burn_in=None,
-        thin=10,
-        verbose=0,
-        random_state=None,
-    ):
+        concentration: float | None = None,
+        discount: float = 0.0,
+        tilt: float = 1.0,
+        concentration_prior: tuple[float, float] | None = None,
+        max_components: int | None = None,
+        word_prior: float = 0.03,
+        mean_precision_prior: float | None = None,
+        mean_prior: ArrayLike | None = None,
+        degrees_of_freedom_prior: float | None = None,
+        covariance_prior: Any = None,
+        init_params: Any = "streaming",
+        split_merge: bool = True,
+        n_chains: int = 1,
+        max_iter: int = 200,
+        burn_in: int | None = None,
+        thin: int = 10,
+        verbose: int = 0,
+        random_state: Seed = None,
+    ) -> None:
         self.likelihood = likelihood
         self.concentration = concentration
         self.discount = discount
@@ -223,7 +226,7 @@ class GibbsNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator):
 
     @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y=None, sample_weight=None):  # noqa: ARG002
+    def fit(self, X: RowsLike, y: object = None, sample_weight: Weights = None) -> Self:  # noqa: ARG002
         """Sample partitions of all rows.
 
         Parameters
@@ -327,7 +330,7 @@ class GibbsNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator):
         with np.errstate(over="ignore"):
             return float(np.exp(self._attribute("u_").state.log_u))
 
-    def score_samples(self, X, average="density"):
+    def score_samples(self, X: RowsLike, average: str = "density") -> Array:
         """Log predictive density of each row, averaged over the samples.
 
         Parameters

@@ -14,6 +14,7 @@ from sparsemix._estimator.absent import UNFITTED, Absent, by_fit
 from sparsemix._estimator.input.checks import check_explained, check_weights
 from sparsemix._estimator.input.forms import COUNTS, NUMBERS, NUMBERS_OR_COUNTS
 from sparsemix._kernels.vectors._log_sum import log_sum_exp
+from sparsemix._typing import Array, RowsLike, Weights
 from sparsemix.clusters._gaussian._steps import ScaledRows
 from sparsemix.clusters._parameters import MAY_BE_COUNTS, OF_COUNTS, check_data, weighted_rows
 
@@ -114,7 +115,7 @@ class ClusterPredictMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     cluster_centers_ = Absent("read means_, the means of the clusters")
     inertia_ = Absent("a mixture has no sum of squared distances; compare mixtures by score(X)")
 
-    def predict(self, X):
+    def predict(self, X: RowsLike) -> Array:
         """Cluster with the largest responsibility for each row; the older one in a tie.
 
         Parameters
@@ -130,7 +131,7 @@ class ClusterPredictMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         """
         return self._labels(self._rows(X))
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: RowsLike) -> Array:
         """Responsibilities of the clusters as a dense array; for many clusters use ``predict_sparse_proba``.
 
         Parameters
@@ -170,7 +171,7 @@ class ClusterPredictMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         self._fitted.each_tile(rows, keep)
         return sparse.csr_array(sparse.vstack(tiles))
 
-    def score_samples(self, X):
+    def score_samples(self, X: RowsLike) -> Array:
         """Log predictive density of each row given all learned rows; it includes the probability of a new cluster.
 
         Parameters
@@ -185,7 +186,7 @@ class ClusterPredictMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         """
         return self._log_density(self._rows(X))
 
-    def score(self, X, y=None, sample_weight=None, per="row"):  # noqa: ARG002
+    def score(self, X: RowsLike, y: object = None, sample_weight: Weights = None, per: str = "row") -> float:  # noqa: ARG002
         """Mean log predictive density of rows; use held-out rows.
 
         Parameters

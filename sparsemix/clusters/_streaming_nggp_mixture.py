@@ -3,8 +3,10 @@
 import numbers
 import time
 from itertools import pairwise
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import ClusterMixin
 
 from sparsemix._compat import FitObserver, Interval, StrOptions, _fit_context, with_callbacks
@@ -15,6 +17,7 @@ from sparsemix._estimator.base import SparsemixEstimator, seeded
 from sparsemix._estimator.input.checks import N_JOBS, Several
 from sparsemix._models.clusters.model import RowResponsibilities, StreamingModel
 from sparsemix._models.clusters.moves import MERGE_THRESHOLDS, joined
+from sparsemix._typing import RowsLike, Seed, Weights
 from sparsemix.clusters._parameters import (
     ROWS,
     SHARED,
@@ -37,8 +40,7 @@ from sparsemix.clusters._stream import Guide, Stream, follows
 
 U_RULES, CRITERIA = StrOptions({"mode", "quadrature"}), StrOptions(set(MERGE_THRESHOLDS))
 THRESHOLD = Interval(numbers.Real, -1e300, 1e300, closed="both")
-# Attributes of the last ``fit``.
-OF_FIT = ("n_iter_", "converged_", "history_", "labels_")
+OF_FIT = ("n_iter_", "converged_", "history_", "labels_")  # attributes of the last ``fit``
 
 
 class StreamingNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator):
@@ -46,10 +48,9 @@ class StreamingNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator
 
     Call ``fit`` and read ``labels_`` and ``n_clusters_``; or give blocks of a stream to ``partial_fit``, which reads
     each row once, adds it to clusters, and may open a new one. The number of clusters is learned. Rows are documents
-    (word counts, usually sparse) or measurements (a dense array of real numbers);
-    ``likelihood="auto"`` detects which. Two parameters matter: for documents ``word_prior`` (smaller makes more,
-    and more specific, clusters), for measurements ``likelihood``, the shape of a cluster. The remaining defaults suit
-    most data.
+    (word counts, usually sparse) or measurements (a dense array of real numbers); ``likelihood="auto"`` detects which.
+    Two parameters matter: for documents ``word_prior`` (smaller makes more, and more specific, clusters), for
+    measurements ``likelihood``, the shape of a cluster. The remaining defaults suit most data.
 
     The prior of the clusters is a normalized generalized gamma process. Special cases are the Dirichlet process
     (``discount=0``; the number of clusters grows like log n) and the normalized inverse Gaussian process
@@ -241,32 +242,32 @@ class StreamingNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator
 
     def __init__(
         self,
-        likelihood="auto",
+        likelihood: str = "auto",
         *,
-        concentration=None,
-        discount=0.0,
-        tilt=1.0,
-        new_cluster_threshold=None,
-        n_nonzero=None,
-        max_components=None,
-        word_prior=0.03,
-        mean_precision_prior=None,
-        mean_prior=None,
-        degrees_of_freedom_prior=None,
-        covariance_prior=None,
-        u_rule="mode",
-        merge_criterion="auto",
-        merge_every=1000,
-        prune_threshold=None,
-        half_life=None,
-        max_iter="auto",
-        n_shards=1,
-        tol=1e-3,
-        shuffle=True,
-        n_jobs=None,
-        verbose=0,
-        random_state=None,
-    ):
+        concentration: float | None = None,
+        discount: float = 0.0,
+        tilt: float = 1.0,
+        new_cluster_threshold: float | None = None,
+        n_nonzero: int | None = None,
+        max_components: int | None = None,
+        word_prior: float = 0.03,
+        mean_precision_prior: float | None = None,
+        mean_prior: ArrayLike | None = None,
+        degrees_of_freedom_prior: float | None = None,
+        covariance_prior: Any = None,
+        u_rule: str | tuple[Any, ...] = "mode",
+        merge_criterion: str | tuple[Any, ...] = "auto",
+        merge_every: int = 1000,
+        prune_threshold: float | None = None,
+        half_life: float | None = None,
+        max_iter: int | str = "auto",
+        n_shards: int = 1,
+        tol: float = 1e-3,
+        shuffle: bool = True,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: Seed = None,
+    ) -> None:
         self.likelihood = likelihood
         self.concentration = concentration
         self.discount = discount
@@ -294,7 +295,7 @@ class StreamingNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator
 
     @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y=None, sample_weight=None):  # noqa: ARG002
+    def fit(self, X: RowsLike, y: object = None, sample_weight: Weights = None) -> Self:  # noqa: ARG002
         """Learn clusters from all rows, in random order and ``max_iter`` epochs; the previous model is replaced.
 
         Parameters
@@ -330,8 +331,7 @@ class StreamingNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator
                 model.settle = settling(params, state)
                 row_state.parts = [RowResponsibilities(stop - start) for start, stop in row_state.spans]
             observer = FitObserver(self, n_epochs, lambda monitor: self._attributes(monitor, copy=True), X)
-            schedule = Sweeps(has_bound=False, least_epochs=2)
-            name = type(self).__name__
+            schedule, name = Sweeps(has_bound=False, least_epochs=2), type(self).__name__
             monitor = Monitor(n_epochs, params.tol, schedule, params.verbose, name, observer, None, started)
             fits.append(monitor)
             model.numbers = order if kept is None else (kept if order is None else kept[order])
@@ -350,7 +350,7 @@ class StreamingNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(self, X, y=None, sample_weight=None):  # noqa: ARG002
+    def partial_fit(self, X: RowsLike, y: object = None, sample_weight: Weights = None) -> Self:  # noqa: ARG002
         """Learn from the next rows of a stream, one by one in their order.
 
         The result has the same bits for any division of the stream into calls. With an automatic Gaussian prior this

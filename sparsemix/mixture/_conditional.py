@@ -7,8 +7,10 @@ the parameters of the density (``density_parameters``), so that all results agre
 """
 
 import numbers
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -16,13 +18,14 @@ from sklearn.utils.validation import check_is_fitted
 from sparsemix._engine.blocks import spans
 from sparsemix._estimator.input.checks import check_rows
 from sparsemix._estimator.input.forms import floats_of
+from sparsemix._typing import Array, Estimator, RowsLike
 
 # Numbers in a table of rows and components, which limits the rows that are completed together; smaller responsibilities
 # than this do not count.
 WEIGHTS, LEAST = 1 << 22, 1e-12
 
 
-def marginal(self, columns):
+def marginal(self: Estimator, columns: ArrayLike) -> Estimator:
     """The marginal mixture of some columns.
 
     Parameters
@@ -53,7 +56,7 @@ def marginal(self, columns):
     return _named(_like(self, *split.of_given()), self, split.given)
 
 
-def condition(self, columns, values):
+def condition(self: Estimator, columns: ArrayLike, values: ArrayLike) -> Estimator:
     """The mixture of all other columns, given the values of some.
 
     Use it for a regression with several outcomes: the conditional mixture has means, densities and draws. For many rows
@@ -103,7 +106,7 @@ def condition(self, columns, values):
     return _named(_like(self, weights / weights.sum(), means, *split.of_rest()), self, split.rest)
 
 
-def impute(self, X, *, draw=False):
+def impute(self: Any, X: RowsLike, *, draw: bool = False) -> Array:
     """Rows completed where values are missing.
 
     Parameters

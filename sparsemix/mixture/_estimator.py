@@ -2,6 +2,7 @@
 
 import numbers
 from copy import copy
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, DensityMixin, TransformerMixin
@@ -28,6 +29,7 @@ from sparsemix._estimator.input.checks import (
 )
 from sparsemix._models.mixture.candidates import PATIENCE, CandidateLists, CandidateSearch
 from sparsemix._models.mixture.linear_search import SparseSearch
+from sparsemix._typing import Array, Folder, RowsLike, Weights
 from sparsemix.mixture._fitted import FittedMixture
 from sparsemix.mixture._starts._start import refuse_responsibilities
 
@@ -88,7 +90,7 @@ class MixtureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Densit
 
     @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y=None, sample_weight=None, checkpoint=None):  # noqa: ARG002
+    def fit(self, X: RowsLike, y: object = None, sample_weight: Weights = None, checkpoint: Folder = None) -> Self:  # noqa: ARG002
         """Learn the mixture from all rows of ``X``.
 
         Parameters
@@ -118,7 +120,7 @@ class MixtureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Densit
         return self._fit(X, sample_weight, checkpoint)
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(self, X, y=None, sample_weight=None):  # noqa: ARG002
+    def partial_fit(self, X: RowsLike, y: object = None, sample_weight: Weights = None) -> Self:  # noqa: ARG002
         """Learn from one more block of a stream.
 
         With ``total_samples=None`` every row counts the same: the statistics are the sum over all blocks. With
@@ -150,7 +152,9 @@ class MixtureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Densit
         """
         return self._partial_fit(X, sample_weight)
 
-    def expected_stats(self, X, sample_weight=None, *, first_row=None, memory=None):
+    def expected_stats(
+        self, X: RowsLike, sample_weight: Weights = None, *, first_row: int | None = None, memory: Any = None
+    ) -> Any:
         """Expected sufficient statistics of rows under the fitted model, which stays unchanged.
 
         Add the statistics of several blocks, in any order and on any machine, and give the sum to
@@ -179,7 +183,7 @@ class MixtureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Densit
 
     # -- predictions
 
-    def fit_predict(self, X, y=None, sample_weight=None):  # noqa: ARG002
+    def fit_predict(self, X: RowsLike, y: object = None, sample_weight: Weights = None) -> Array:  # noqa: ARG002
         """Learn the mixture and return the component of each row.
 
         Parameters
@@ -198,7 +202,7 @@ class MixtureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Densit
         """
         return self.fit(X, sample_weight=sample_weight).predict(X)
 
-    def predict(self, X):
+    def predict(self, X: RowsLike) -> Array:
         """Component with the largest responsibility for each row, over all K; the lower index in a tie.
 
         Parameters
@@ -214,7 +218,7 @@ class MixtureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Densit
         with workers:
             return self._fitted.labels(rows, workers)
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: RowsLike) -> Array:
         """Responsibilities of all components as a dense array; for many components use ``predict_sparse_proba``.
 
         Parameters
@@ -241,7 +245,7 @@ class MixtureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Densit
             resp, _ = respond(model, rows, slice(0, len(rows)), workers)
         return resp.to_csr(model.n_components).astype(features.feature_dtype(X), copy=False)
 
-    def score_samples(self, X):
+    def score_samples(self, X: RowsLike) -> Array:
         """Log density of each row under the mixture of all K components at their point estimates.
 
         Parameters
@@ -266,7 +270,7 @@ class MixtureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Densit
     def _log_density(self, rows, workers):
         return self._fitted.log_density(rows, workers)
 
-    def score(self, X, y=None, sample_weight=None):  # noqa: ARG002
+    def score(self, X: RowsLike, y: object = None, sample_weight: Weights = None) -> float:  # noqa: ARG002
         """Mean of ``score_samples``. It is comparable between all K, L and classes of mixtures.
 
         Parameters
@@ -285,7 +289,7 @@ class MixtureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Densit
         log_density = self.score_samples(X)
         return float(np.average(log_density, weights=check_weights(sample_weight, len(log_density))))
 
-    def aic(self, X):
+    def aic(self, X: RowsLike) -> float:
         """Akaike's information criterion of rows, -2 log likelihood + 2 parameters.
 
         Parameters
@@ -300,7 +304,7 @@ class MixtureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Densit
         """
         return self._criterion(X, lambda _: 2.0)
 
-    def bic(self, X):
+    def bic(self, X: RowsLike) -> float:
         """Bayesian information criterion of rows, -2 log likelihood + log(n_samples) parameters.
 
         Parameters

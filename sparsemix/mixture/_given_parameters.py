@@ -1,6 +1,9 @@
 """``SparseGaussianMixture.from_parameters``: a mixture with given parameters, and the checks of these parameters."""
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from sparsemix._estimator.base import seeded
 from sparsemix._estimator.input.columns import ColumnLimits
@@ -8,6 +11,7 @@ from sparsemix._estimator.input.gaussian_prior import check_covariances, check_m
 from sparsemix._models.mixture.model import MaximumLikelihoodMixture, VariationalMixture
 from sparsemix._stats.families import FactorAnalysers, Gaussians
 from sparsemix._stats.weights import DirichletWeights
+from sparsemix._typing import Estimator, Weights
 from sparsemix.mixture._assemble import (
     EM_FLOOR,
     DataScale,
@@ -22,7 +26,15 @@ from sparsemix.mixture._fitted import FittedMixture
 from sparsemix.mixture._starts._start import check_weights_of
 
 
-def from_parameters(cls, weights, means, covariances, *, covariance_type="full", **params):
+def from_parameters(
+    cls: type[Estimator],
+    weights: ArrayLike,
+    means: Weights,
+    covariances: ArrayLike,
+    *,
+    covariance_type: Any = "full",
+    **params: Any,
+) -> Estimator:
     """A mixture with given parameters, which predicts, scores and samples without a fit.
 
     It uses maximum likelihood. ``partial_fit`` and, with ``warm_start``, ``fit`` continue from it. The parameters

@@ -1,5 +1,7 @@
 """Methods and attributes of fitted mixtures that only mixtures of Gaussians have."""
 
+from typing import Any
+
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
@@ -7,6 +9,7 @@ from sparsemix._engine.blocks import Rows
 from sparsemix._estimator.base import published
 from sparsemix._estimator.input.checks import check_rows
 from sparsemix._estimator.parameters import plain_arguments
+from sparsemix._typing import Array
 from sparsemix.mixture import _conditional
 from sparsemix.mixture._annotations.labels import predict_labels
 from sparsemix.mixture._estimator import MixtureEstimator
@@ -55,7 +58,7 @@ class MixturePredictMixin:
         return out
 
     @plain_arguments
-    def sample(self, n_samples=1):
+    def sample(self, n_samples: int = 1) -> tuple[Array, Array]:
         """Draw rows from the mixture whose log densities ``score_samples`` returns.
 
         Parameters
@@ -77,7 +80,7 @@ class MixturePredictMixin:
             X[labels == k] = X[labels == k] @ square_root(k).T
         return X + self.means_[labels], labels
 
-    def density_parameters(self):
+    def density_parameters(self) -> dict[str, Any]:
         """Parameters of the mixture whose log densities ``score_samples`` returns.
 
         Use them to rebuild that mixture: they are the arguments of ``SparseGaussianMixture.from_parameters``.

@@ -3,8 +3,10 @@
 
 import numbers
 from copy import copy
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from sparsemix._compat import Interval, StrOptions, _fit_context, with_callbacks
 from sparsemix._engine.blocks import Rows
@@ -22,6 +24,7 @@ from sparsemix._estimator.input.checks import (
 )
 from sparsemix._estimator.progress import fingerprint
 from sparsemix._stats.families import GAUSSIANS
+from sparsemix._typing import Folder, RowsLike, Seed, Weights
 from sparsemix.mixture._annotations.labels import check_labels
 from sparsemix.mixture._annotations.rows import AnnotatedRows
 from sparsemix.mixture._assemble import (
@@ -287,32 +290,32 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
 
     def __init__(
         self,
-        n_components=1,
+        n_components: int = 1,
         *,
-        n_nonzero=4,
-        covariance_type="full",
-        inference="vb",
-        learning_method="memoized",
-        candidates="auto",
-        weight_concentration_prior_type="dirichlet_distribution",
-        weight_concentration_prior=None,
-        mean_precision_prior=None,
-        mean_prior=None,
-        degrees_of_freedom_prior=None,
-        covariance_prior=None,
-        reg_covar=None,
-        init_params="auto",
-        n_init=1,
-        max_iter=100,
-        tol=1e-3,
-        batch_size=None,
-        total_samples=None,
-        step_size=(10.0, 0.6),
-        warm_start=False,
-        n_jobs=None,
-        verbose=0,
-        random_state=None,
-    ):
+        n_nonzero: int | None = 4,
+        covariance_type: str | tuple[str, int] = "full",
+        inference: str = "vb",
+        learning_method: str = "memoized",
+        candidates: str | int = "auto",
+        weight_concentration_prior_type: str = "dirichlet_distribution",
+        weight_concentration_prior: float | None = None,
+        mean_precision_prior: float | None = None,
+        mean_prior: ArrayLike | None = None,
+        degrees_of_freedom_prior: float | None = None,
+        covariance_prior: Any = None,
+        reg_covar: float | None = None,
+        init_params: Any = "auto",
+        n_init: int = 1,
+        max_iter: int = 100,
+        tol: float = 1e-3,
+        batch_size: int | None = None,
+        total_samples: float | None = None,
+        step_size: tuple[float, float] | tuple[str, float] = (10.0, 0.6),
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: Seed = None,
+    ) -> None:
         self.n_components = n_components
         self.n_nonzero = n_nonzero
         self.covariance_type = covariance_type
@@ -342,7 +345,15 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
 
     @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y=None, sample_weight=None, checkpoint=None, *, labels=None):  # noqa: ARG002
+    def fit(
+        self,
+        X: RowsLike,
+        y: object = None,  # noqa: ARG002
+        sample_weight: Weights = None,
+        checkpoint: Folder = None,
+        *,
+        labels: Weights = None,
+    ) -> Self:
         """Learn the mixture from all rows of ``X``.
 
         Parameters
@@ -376,7 +387,14 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
         return self._fit(X, sample_weight, checkpoint, labels=labels)
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(self, X, y=None, sample_weight=None, *, labels=None):  # noqa: ARG002
+    def partial_fit(
+        self,
+        X: RowsLike,
+        y: object = None,  # noqa: ARG002
+        sample_weight: Weights = None,
+        *,
+        labels: Weights = None,
+    ) -> Self:
         """Learn from one more block of a stream.
 
         With ``total_samples=None`` every row counts the same: the statistics are the sum over all blocks. With

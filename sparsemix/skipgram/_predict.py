@@ -1,5 +1,7 @@
 """Predictions of fitted skip-gram topics: for documents, positions and words."""
 
+from typing import Any
+
 import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
@@ -13,6 +15,7 @@ from sparsemix._estimator.input.forms import SEQUENCES
 from sparsemix._estimator.parameters import plain_arguments
 from sparsemix._estimator.writing import replacing
 from sparsemix._kernels.skipgram import _positions
+from sparsemix._typing import Path, RowsLike, SparseArray
 from sparsemix.skipgram._input import check_sequences, counts_of, word_number
 from sparsemix.skipgram._vectors import nearest, word2vec_lines
 from sparsemix.topics._predict import TopicPredictMixin
@@ -32,7 +35,7 @@ class SkipGramPredictMixin(TopicPredictMixin):
 
     # -- documents and positions
 
-    def fit_transform(self, X, y=None, **fit_params):
+    def fit_transform(self, X: RowsLike, y: object = None, **fit_params: Any) -> Any:
         """Fit, then transform the same documents.
 
         Parameters
@@ -51,7 +54,7 @@ class SkipGramPredictMixin(TopicPredictMixin):
         """
         return self.fit(X, y, **fit_params).transform(X)
 
-    def transform(self, X):
+    def transform(self, X: RowsLike) -> Any:
         """Topic proportions of documents: means of the topics of their positions, each inferred with its context.
 
         Parameters
@@ -87,7 +90,7 @@ class SkipGramPredictMixin(TopicPredictMixin):
         return theta
 
     @plain_arguments
-    def transform_words(self, X, n_nonzero=8):
+    def transform_words(self, X: RowsLike, n_nonzero: int = 8) -> SparseArray:
         """Topics of every word of the documents in its context, which distinguish the senses of a word.
 
         Parameters
@@ -123,7 +126,7 @@ class SkipGramPredictMixin(TopicPredictMixin):
         indptr = n * np.arange(len(topics) + 1)
         return configured_sparse(sparse.csr_array((values.ravel(), topics.ravel(), indptr), shape=shape))
 
-    def count_words(self, X):
+    def count_words(self, X: RowsLike) -> SparseArray:
         """Word counts of documents, for ``metrics.topic_coherence`` and models of counts.
 
         Parameters
@@ -140,7 +143,7 @@ class SkipGramPredictMixin(TopicPredictMixin):
         X, _ = check_sequences(self, X, self.n_features_in_)
         return configured_sparse(counts_of(X, self.n_features_in_))
 
-    def score(self, X, y=None):  # noqa: ARG002
+    def score(self, X: RowsLike, y: object = None) -> float:  # noqa: ARG002
         """Held-out log likelihood per context word.
 
         The mean, over all pairs of a position and a word of its context, of
@@ -222,7 +225,9 @@ class SkipGramPredictMixin(TopicPredictMixin):
         return self.doc_topic_prior_
 
     @plain_arguments
-    def most_similar(self, word, n=10, feature_names=None, min_count=None):
+    def most_similar(
+        self, word: int | str, n: int = 10, feature_names: Any = None, min_count: float | None = None
+    ) -> list[tuple[Any, float]]:
         """Words whose topics are most similar to those of a word.
 
         Parameters
@@ -255,7 +260,9 @@ class SkipGramPredictMixin(TopicPredictMixin):
         return np.flatnonzero(self._fitted_part("occurrences") >= least * (1.0 - 1e-6))  # sums are of single precision
 
     @plain_arguments
-    def word_topic_table(self, word, n_topics=5, feature_names=None, n_top_words=10):
+    def word_topic_table(
+        self, word: int | str, n_topics: int = 5, feature_names: Any = None, n_top_words: int = 10
+    ) -> list[dict[str, Any]]:
         """The most probable topics of a word, which are its senses, in the form of ``topic_table``.
 
         Parameters
@@ -281,7 +288,7 @@ class SkipGramPredictMixin(TopicPredictMixin):
         best = np.argsort(-row, kind="stable")[:n_topics]
         return [table[int(k)] | {"probability": float(row[k])} for k in best]
 
-    def save_word_vectors(self, path, feature_names, binary=True):
+    def save_word_vectors(self, path: Path, feature_names: Any, binary: bool = True) -> None:
         """Write ``word_vectors_`` in word2vec format, for example for gensim's ``KeyedVectors``.
 
         Parameters

@@ -2,8 +2,10 @@
 
 import numbers
 import time
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 
@@ -14,6 +16,7 @@ from sparsemix._estimator.absent import NO_BOUND, Absent
 from sparsemix._estimator.additive import OF_FIT, AdditiveEstimator, FitSetup
 from sparsemix._estimator.base import published
 from sparsemix._estimator.input.checks import POSITIVE, STEP_SIZE, Several
+from sparsemix._typing import Folder, RowsLike, Seed, Weights
 from sparsemix.skipgram import _assemble
 from sparsemix.skipgram._fitted import FittedSkipGram
 from sparsemix.skipgram._input import check_sequences
@@ -209,29 +212,29 @@ class SkipGramTopicModel(SkipGramPredictMixin, AdditiveEstimator):
 
     def __init__(
         self,
-        n_components=10,
+        n_components: int = 10,
         *,
-        window=5,
-        inference="scvb0",
-        sampler="auto",
-        input_topic_prior=None,
-        topic_word_prior=None,
-        n_words=None,
-        n_samples=None,
-        annealing=None,
-        init_params="random",
-        max_iter=20,
-        burn_in=None,
-        batch_size=None,
-        mini_epoch=None,
-        total_samples=None,
-        step_size=(1.0, 0.6),
-        input_step_size=(5.0, 0.9),
-        warm_start=False,
-        n_jobs=None,
-        verbose=0,
-        random_state=None,
-    ):
+        window: int = 5,
+        inference: str = "scvb0",
+        sampler: str = "auto",
+        input_topic_prior: ArrayLike | None = None,
+        topic_word_prior: float | str | None = None,
+        n_words: int | None = None,
+        n_samples: int | None = None,
+        annealing: tuple[float, float, float] | None = None,
+        init_params: Any = "random",
+        max_iter: int = 20,
+        burn_in: int | None = None,
+        batch_size: int | None = None,
+        mini_epoch: tuple[int, int] | None = None,
+        total_samples: float | None = None,
+        step_size: tuple[float, float] | tuple[str, float] = (1.0, 0.6),
+        input_step_size: tuple[float, float] = (5.0, 0.9),
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: Seed = None,
+    ) -> None:
         self.n_components = n_components
         self.window = window
         self.inference = inference
@@ -256,7 +259,7 @@ class SkipGramTopicModel(SkipGramPredictMixin, AdditiveEstimator):
 
     @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y=None, sample_weight=None, checkpoint=None):  # noqa: ARG002
+    def fit(self, X: RowsLike, y: object = None, sample_weight: Weights = None, checkpoint: Folder = None) -> Self:  # noqa: ARG002
         """Learn topics from all documents.
 
         Parameters
@@ -298,7 +301,7 @@ class SkipGramTopicModel(SkipGramPredictMixin, AdditiveEstimator):
 
     @available_if(learns_by_steps)
     @_fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(self, X, y=None, sample_weight=None):  # noqa: ARG002
+    def partial_fit(self, X: RowsLike, y: object = None, sample_weight: Weights = None) -> Self:  # noqa: ARG002
         """Update the topics with a block of a stream, for ``inference="scvb0"``.
 
         With ``total_samples=None`` all documents have equal weight, in any order. With ``total_samples`` the blocks are
@@ -326,7 +329,9 @@ class SkipGramTopicModel(SkipGramPredictMixin, AdditiveEstimator):
         return self._partial_fit(X, sample_weight)
 
     @available_if(learns_by_steps)
-    def expected_stats(self, X, sample_weight=None, *, first_row=None, memory=None):
+    def expected_stats(
+        self, X: RowsLike, sample_weight: Weights = None, *, first_row: int | None = None, memory: Any = None
+    ) -> Any:
         """Expected sufficient statistics of documents under the fitted topics; does not change the model.
 
         Statistics of several blocks can be added, in any order and on any machine, and passed to

@@ -1,6 +1,8 @@
 """TokenSequences: a vectorizer that keeps the order of words."""
 
 import numbers
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
@@ -10,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sparsemix._compat import Interval, StrOptions, _fit_context, configured_sparse
 from sparsemix._estimator.parameters import Parameters, check_parameters
+from sparsemix._typing import Array, RowsLike
 from sparsemix.skipgram._input import check_sequences
 
 WORDS = r"(?u)\b\w\w+\b"
@@ -91,19 +94,19 @@ class TokenSequences(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
     def __init__(
         self,
         *,
-        gaps="close",
-        lowercase=True,
-        strip_accents=None,
-        preprocessor=None,
-        tokenizer=None,
-        token_pattern=WORDS,
-        stop_words=None,
-        analyzer="word",
-        max_df=1.0,
-        min_df=1,
-        max_features=None,
-        vocabulary=None,
-    ):
+        gaps: str = "close",
+        lowercase: bool = True,
+        strip_accents: str | Callable[[str], str] | None = None,
+        preprocessor: Callable[[str], str] | None = None,
+        tokenizer: Callable[[str], list[str]] | None = None,
+        token_pattern: str | None = WORDS,
+        stop_words: str | list[str] | None = None,
+        analyzer: str | Callable[[str], list[str]] = "word",
+        max_df: float = 1.0,
+        min_df: float = 1,
+        max_features: int | None = None,
+        vocabulary: Mapping[str, int] | Iterable[str] | None = None,
+    ) -> None:
         self.gaps = gaps
         self.lowercase = lowercase
         self.strip_accents = strip_accents
@@ -125,7 +128,7 @@ class TokenSequences(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         return CountVectorizer(**({name: getattr(self._params, name) for name in names} | changes))
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, raw_documents, y=None):  # noqa: ARG002
+    def fit(self, raw_documents: Iterable[str], y: object = None) -> Self:  # noqa: ARG002
         """Learn the vocabulary.
 
         Parameters
@@ -142,7 +145,7 @@ class TokenSequences(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         self.vocabulary_ = self._counter().fit(raw_documents).vocabulary_
         return self
 
-    def transform(self, raw_documents):
+    def transform(self, raw_documents: Iterable[str]) -> Any:
         """Convert texts to rows of word numbers.
 
         Parameters
@@ -168,7 +171,7 @@ class TokenSequences(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         )
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit_transform(self, raw_documents, y=None):  # noqa: ARG002
+    def fit_transform(self, raw_documents: Iterable[str], y: object = None) -> Any:  # noqa: ARG002
         """Learn the vocabulary and convert the texts, in one reading.
 
         Parameters
@@ -213,7 +216,7 @@ class TokenSequences(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         data, indices = np.concatenate(rows), np.concatenate(places).astype(np.int32)
         return configured_sparse(sparse.csr_array((data, indices, np.array(indptr)), shape=(len(rows), longest)))
 
-    def inverse_transform(self, X):
+    def inverse_transform(self, X: RowsLike) -> list[Array]:
         """Words of each document in their order.
 
         Parameters
@@ -237,7 +240,7 @@ class TokenSequences(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         parts = (X.data[first:last] for first, last in zip(X.indptr[:-1], X.indptr[1:], strict=True))
         return [names[part.astype(np.int64) - 1] for part in parts]
 
-    def get_feature_names_out(self, input_features=None):  # noqa: ARG002
+    def get_feature_names_out(self, input_features: object = None) -> Array:  # noqa: ARG002
         """Words in the order of their numbers: feature names of a model, not of the columns of X, which are places.
 
         Parameters

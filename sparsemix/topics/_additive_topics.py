@@ -1,5 +1,7 @@
 """Base class of topic estimators that learn by prior + statistics: fits, streams, statistics of documents."""
 
+from typing import Any, Self
+
 import numpy as np
 
 from sparsemix._compat import _fit_context, with_callbacks
@@ -8,6 +10,7 @@ from sparsemix._engine.rounds.sample import SampledDocuments
 from sparsemix._estimator.absent import check_continues
 from sparsemix._estimator.additive import AdditiveEstimator, FitSetup
 from sparsemix._estimator.input.checks import check_counts
+from sparsemix._typing import Folder, RowsLike, Weights
 from sparsemix.topics import _start
 from sparsemix.topics._assemble import weighted_documents
 from sparsemix.topics._evaluation import warn_if_worse_than_unigrams
@@ -43,7 +46,7 @@ class AdditiveTopics(TopicPredictMixin, AdditiveEstimator):
 
     @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y=None, sample_weight=None, checkpoint=None):  # noqa: ARG002
+    def fit(self, X: RowsLike, y: object = None, sample_weight: Weights = None, checkpoint: Folder = None) -> Self:  # noqa: ARG002
         """Fit topics to all documents.
 
         Parameters
@@ -76,7 +79,7 @@ class AdditiveTopics(TopicPredictMixin, AdditiveEstimator):
         warn_if_worse_than_unigrams(self, X, self.n_iter_, self._remedy)
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(self, X, y=None, sample_weight=None):  # noqa: ARG002
+    def partial_fit(self, X: RowsLike, y: object = None, sample_weight: Weights = None) -> Self:  # noqa: ARG002
         """Update the topics with a block of a stream.
 
         With ``total_samples=None`` all documents have equal weight, in any order: the statistics are the sum over all
@@ -114,7 +117,9 @@ class AdditiveTopics(TopicPredictMixin, AdditiveEstimator):
         """
         return self._partial_fit(X, sample_weight)
 
-    def expected_stats(self, X, sample_weight=None, *, first_row=None, memory=None):
+    def expected_stats(
+        self, X: RowsLike, sample_weight: Weights = None, *, first_row: int | None = None, memory: Any = None
+    ) -> Any:
         """Expected sufficient statistics of documents under the fitted topics; does not change the model.
 
         Statistics of several blocks can be added, in any order and on any machine, and passed to

@@ -1,5 +1,7 @@
 """Predictions of fitted topic models for documents, and properties of their topics."""
 
+from typing import Any
+
 import numpy as np
 from scipy.special import psi
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -15,6 +17,7 @@ from sparsemix._estimator.features import feature_dtype
 from sparsemix._estimator.input.checks import check_counts
 from sparsemix._estimator.input.forms import COUNTS
 from sparsemix._estimator.parameters import plain_arguments
+from sparsemix._typing import RowsLike
 from sparsemix.metrics import document_completion, top_words
 
 # Documents per block of ``transform``.
@@ -41,7 +44,7 @@ class TopicPredictMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
     # -- documents
 
-    def fit_transform(self, X, y=None, *, normalize=True, **fit_params):
+    def fit_transform(self, X: RowsLike, y: object = None, *, normalize: bool = True, **fit_params: Any) -> Any:
         """Fit, then transform the same documents.
 
         Parameters
@@ -62,7 +65,7 @@ class TopicPredictMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         """
         return self.fit(X, y, **fit_params).transform(X, normalize=normalize)
 
-    def transform(self, X, *, normalize=True):
+    def transform(self, X: RowsLike, *, normalize: bool = True) -> Any:
         """Topic proportions of documents, by dense inference with fixed topics.
 
         A row of the result depends only on its document: not on other rows, their order, or random numbers.
@@ -101,7 +104,7 @@ class TopicPredictMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
                 theta[start:stop] = inferred
         return theta
 
-    def score(self, X, y=None):  # noqa: ARG002
+    def score(self, X: RowsLike, y: object = None) -> float:  # noqa: ARG002
         """Held-out log likelihood per token, by document completion.
 
         A fifth of the distinct words of each document is hidden. Proportions are inferred from the visible words, and
@@ -127,7 +130,7 @@ class TopicPredictMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         check_is_fitted(self)
         return document_completion(self, check_counts(self, X, reset=False), n_jobs=self._params.n_jobs)
 
-    def perplexity(self, X):
+    def perplexity(self, X: RowsLike) -> float:
         """exp(-score(X)): the number of equally likely words with the same uncertainty; lower is better.
 
         Parameters
@@ -176,7 +179,7 @@ class TopicPredictMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         return np.exp(psi(self.components_) - psi(self._fitted_part("totals"))[:, None])
 
     @plain_arguments
-    def topic_table(self, feature_names=None, n_top_words=10):
+    def topic_table(self, feature_names: Any = None, n_top_words: int = 10) -> list[dict[str, Any]]:
         """Topics as rows of a table, largest first.
 
         Parameters
@@ -203,7 +206,7 @@ class TopicPredictMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         ]
 
     @plain_arguments
-    def print_topics(self, feature_names=None, n_topics=20, n_top_words=10):
+    def print_topics(self, feature_names: Any = None, n_topics: int = 20, n_top_words: int = 10) -> None:
         """Print the largest topics, one per line: index, share of all tokens, most probable words.
 
         Parameters

@@ -370,7 +370,7 @@ def test_the_wheel_has_what_the_page_is_made_of():
     folder = Path(page.__file__).parent
     covered = {path.name for pattern in named["sparsemix._report"] for path in folder.glob(pattern)}
     assert covered == {path.name for path in (folder / "assets").iterdir()}
-    assert "recursive-include sparsemix/_report/assets *.js *.css\n" in (root / "MANIFEST.in").read_text()
+    assert "graft sparsemix\n" in (root / "MANIFEST.in").read_text()
 
 
 def test_pipelines_can_be_reported_step_by_step(fitted):

@@ -5,6 +5,8 @@ any component (Nigam, McCallum, Thrun and Mitchell 2000, "Text Classification fr
 EM", Section 5.3.2).
 """
 
+from typing import Any
+
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
@@ -13,6 +15,7 @@ from sparsemix._engine.blocks import Rows
 from sparsemix._estimator.input.checks import check_explained
 from sparsemix._estimator.input.integers import integers_of
 from sparsemix._models.mixture.annotated import UNKNOWN
+from sparsemix._typing import Array, RowsLike
 from sparsemix.mixture._starts._splitting import column_scales
 
 # Most labelled rows with which the rows without labels are compared.
@@ -115,7 +118,7 @@ def clusters_of_labels(rows, labels, n_components, cluster, rng):
     return components, np.repeat(np.arange(n_classes, dtype=np.int32), numbers)
 
 
-def predict_labels(self, X):
+def predict_labels(self: Any, X: RowsLike) -> Array:
     """Most probable label of each row, after ``fit`` with ``labels``.
 
     The probability of a label is the sum over its components.

@@ -1,6 +1,7 @@
 """SparseBernoulliMixture: classes of rows of yes and no (latent class analysis)."""
 
 import numbers
+from typing import Any
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from sparsemix._estimator.base import published
 from sparsemix._estimator.input.checks import PRIOR
 from sparsemix._estimator.parameters import plain_arguments
 from sparsemix._stats.linear import Bernoulli
+from sparsemix._typing import Array, Seed
 from sparsemix.mixture._linear._estimator import LINEAR_CONSTRAINTS, LinearEstimator
 from sparsemix.mixture._linear._rows import YesNoRows, check_yes_no
 
@@ -156,26 +158,26 @@ class SparseBernoulliMixture(LinearEstimator):
 
     def __init__(
         self,
-        n_components=1,
+        n_components: int = 1,
         *,
-        n_nonzero=4,
-        inference="em",
-        learning_method="memoized",
-        candidates="auto",
-        beta_prior=0.1,
-        binarize=None,
-        weight_concentration_prior=None,
-        init_params="k-means++",
-        max_iter=100,
-        tol=1e-4,
-        batch_size=None,
-        total_samples=None,
-        step_size=(10.0, 0.6),
-        warm_start=False,
-        n_jobs=None,
-        verbose=0,
-        random_state=None,
-    ):
+        n_nonzero: int | None = 4,
+        inference: str = "em",
+        learning_method: str = "memoized",
+        candidates: str | int = "auto",
+        beta_prior: float = 0.1,
+        binarize: float | None = None,
+        weight_concentration_prior: float | None = None,
+        init_params: Any = "k-means++",
+        max_iter: int = 100,
+        tol: float = 1e-4,
+        batch_size: int | None = None,
+        total_samples: float | None = None,
+        step_size: tuple[float, float] | tuple[str, float] = (10.0, 0.6),
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: Seed = None,
+    ) -> None:
         self.n_components = n_components
         self.n_nonzero = n_nonzero
         self.inference = inference
@@ -202,7 +204,7 @@ class SparseBernoulliMixture(LinearEstimator):
         return tags
 
     @plain_arguments
-    def sample(self, n_samples=1):
+    def sample(self, n_samples: int = 1) -> Array:
         """Draw rows from the mixture.
 
         Parameters

@@ -1,11 +1,14 @@
 """SparseMultinomialMixture: clusters of documents, with one cluster for each document."""
 
 
+from typing import Any
+
 from sparsemix._estimator.absent import Absent
 from sparsemix._estimator.base import published
 from sparsemix._estimator.input.checks import PRIOR, check_counts
 from sparsemix._estimator.input.forms import COUNTS
 from sparsemix._stats.linear import Multinomial
+from sparsemix._typing import Seed
 from sparsemix.mixture._linear._estimator import LINEAR_CONSTRAINTS, LinearEstimator
 
 
@@ -144,25 +147,25 @@ class SparseMultinomialMixture(LinearEstimator):
 
     def __init__(
         self,
-        n_components=1,
+        n_components: int = 1,
         *,
-        n_nonzero=4,
-        inference="em",
-        learning_method="memoized",
-        candidates="auto",
-        word_prior=0.1,
-        weight_concentration_prior=None,
-        init_params="k-means++",
-        max_iter=100,
-        tol=1e-2,
-        batch_size=None,
-        total_samples=None,
-        step_size=(10.0, 0.6),
-        warm_start=False,
-        n_jobs=None,
-        verbose=0,
-        random_state=None,
-    ):
+        n_nonzero: int | None = 4,
+        inference: str = "em",
+        learning_method: str = "memoized",
+        candidates: str | int = "auto",
+        word_prior: float = 0.1,
+        weight_concentration_prior: float | None = None,
+        init_params: Any = "k-means++",
+        max_iter: int = 100,
+        tol: float = 1e-2,
+        batch_size: int | None = None,
+        total_samples: float | None = None,
+        step_size: tuple[float, float] | tuple[str, float] = (10.0, 0.6),
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: Seed = None,
+    ) -> None:
         self.n_components = n_components
         self.n_nonzero = n_nonzero
         self.inference = inference

@@ -1,6 +1,7 @@
 """SparseVonMisesFisherMixture: clusters of directions."""
 
 import warnings
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -10,6 +11,7 @@ from sparsemix._estimator.absent import Absent
 from sparsemix._estimator.base import published
 from sparsemix._estimator.parameters import plain_arguments
 from sparsemix._stats.linear import VonMisesFisher, draws
+from sparsemix._typing import Array, Seed
 from sparsemix.mixture._linear._estimator import LINEAR_CONSTRAINTS, LinearEstimator
 from sparsemix.mixture._linear._rows import UnitDocuments, UnitRows, check_directions, check_zeros
 
@@ -158,25 +160,25 @@ class SparseVonMisesFisherMixture(LinearEstimator):
 
     def __init__(
         self,
-        n_components=1,
+        n_components: int = 1,
         *,
-        n_nonzero=4,
-        concentration_type="shared",
-        inference="em",
-        learning_method="memoized",
-        candidates="auto",
-        weight_concentration_prior=None,
-        init_params="k-means++",
-        max_iter=100,
-        tol=1e-2,
-        batch_size=None,
-        total_samples=None,
-        step_size=(10.0, 0.6),
-        warm_start=False,
-        n_jobs=None,
-        verbose=0,
-        random_state=None,
-    ):
+        n_nonzero: int | None = 4,
+        concentration_type: str = "shared",
+        inference: str = "em",
+        learning_method: str = "memoized",
+        candidates: str | int = "auto",
+        weight_concentration_prior: float | None = None,
+        init_params: Any = "k-means++",
+        max_iter: int = 100,
+        tol: float = 1e-2,
+        batch_size: int | None = None,
+        total_samples: float | None = None,
+        step_size: tuple[float, float] | tuple[str, float] = (10.0, 0.6),
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: Seed = None,
+    ) -> None:
         self.n_components = n_components
         self.n_nonzero = n_nonzero
         self.concentration_type = concentration_type
@@ -196,7 +198,7 @@ class SparseVonMisesFisherMixture(LinearEstimator):
         self.random_state = random_state
 
     @plain_arguments
-    def sample(self, n_samples=1):
+    def sample(self, n_samples: int = 1) -> Array:
         """Draw rows of unit length from the mixture.
 
         Parameters

@@ -3,8 +3,10 @@
 import numbers
 import time
 import warnings
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
@@ -16,6 +18,7 @@ from sparsemix._estimator.base import SparsemixEstimator
 from sparsemix._estimator.input.checks import check_counts, warn_of_light_weights
 from sparsemix._models.topics.sweep_models import MODELS
 from sparsemix._stats.suffstats import SufficientStatistics
+from sparsemix._typing import RowsLike, Seed, Weights
 from sparsemix.topics._assemble import weighted_documents
 from sparsemix.topics._collapsed.assemble_sweeps import check_whole, make_collapsed_model, make_row_state
 from sparsemix.topics._evaluation import warn_if_worse_than_unigrams
@@ -194,22 +197,22 @@ class CollapsedLDA(TopicPredictMixin, SparsemixEstimator):
 
     def __init__(
         self,
-        n_components=10,
+        n_components: int = 10,
         *,
-        inference="cvb0",
-        doc_topic_prior=None,
-        topic_word_prior=None,
-        init_params="random",
-        max_iter=200,
-        tol=None,
-        burn_in=None,
-        thin=5,
-        max_doc_update_iter=100,
-        warm_start=False,
-        n_jobs=None,
-        verbose=0,
-        random_state=None,
-    ):
+        inference: str = "cvb0",
+        doc_topic_prior: ArrayLike | None = None,
+        topic_word_prior: float | str | None = None,
+        init_params: Any = "random",
+        max_iter: int = 200,
+        tol: float | None = None,
+        burn_in: int | None = None,
+        thin: int = 5,
+        max_doc_update_iter: int = 100,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: Seed = None,
+    ) -> None:
         self.n_components = n_components
         self.inference = inference
         self.doc_topic_prior = doc_topic_prior
@@ -227,7 +230,7 @@ class CollapsedLDA(TopicPredictMixin, SparsemixEstimator):
 
     @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y=None, sample_weight=None):  # noqa: ARG002
+    def fit(self, X: RowsLike, y: object = None, sample_weight: Weights = None) -> Self:  # noqa: ARG002
         """Fit topics to all documents.
 
         Parameters

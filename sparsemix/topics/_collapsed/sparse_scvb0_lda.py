@@ -2,6 +2,9 @@
 
 import numbers
 from contextlib import contextmanager
+from typing import Any, Self
+
+from numpy.typing import ArrayLike
 
 from sparsemix._compat import Interval, InvalidParameterError, StrOptions, _fit_context, with_callbacks
 from sparsemix._engine.documents import FirstDocuments
@@ -17,6 +20,7 @@ from sparsemix._models.topics.walker_sampler import WalkerSampler
 from sparsemix._stats.packed_counts import PackedCounts
 from sparsemix._stats.suffstats import SufficientStatistics
 from sparsemix._stats.word_rows import WordRows
+from sparsemix._typing import Folder, RowsLike, Seed, Weights
 from sparsemix.topics import _stopping
 from sparsemix.topics._additive_topics import AdditiveTopics
 from sparsemix.topics._collapsed import assemble_stochastic
@@ -223,29 +227,29 @@ class SparseSCVB0LDA(AdditiveTopics):
 
     def __init__(
         self,
-        n_components=10,
+        n_components: int = 10,
         *,
-        doc_topic_prior=None,
-        topic_word_prior=None,
-        sampler="auto",
-        n_samples=2,
-        burn_in=1,
-        local_step_size=None,
-        learning_method="online",
-        init_params="random",
-        max_iter=None,
-        max_doc_update_iter=100,
-        batch_size=None,
-        n_averaged_iter=None,
-        mini_epoch=None,
-        total_samples=None,
-        step_size=(1.0, 0.6),
-        early_stopping="auto",
-        warm_start=False,
-        n_jobs=None,
-        verbose=0,
-        random_state=None,
-    ):
+        doc_topic_prior: ArrayLike | None = None,
+        topic_word_prior: float | str | None = None,
+        sampler: str = "auto",
+        n_samples: int = 2,
+        burn_in: int | None = 1,
+        local_step_size: tuple[float, float] | None = None,
+        learning_method: str = "online",
+        init_params: Any = "random",
+        max_iter: int | None = None,
+        max_doc_update_iter: int = 100,
+        batch_size: int | None = None,
+        n_averaged_iter: int | None = None,
+        mini_epoch: tuple[int, int] | None = None,
+        total_samples: float | None = None,
+        step_size: tuple[float, float] | tuple[str, float] = (1.0, 0.6),
+        early_stopping: bool | str = "auto",
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: Seed = None,
+    ) -> None:
         self.n_components = n_components
         self.doc_topic_prior = doc_topic_prior
         self.topic_word_prior = topic_word_prior
@@ -278,7 +282,14 @@ class SparseSCVB0LDA(AdditiveTopics):
 
     @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y=None, sample_weight=None, validation_data=None, checkpoint=None):  # noqa: ARG002
+    def fit(
+        self,
+        X: RowsLike,
+        y: object = None,  # noqa: ARG002
+        sample_weight: Weights = None,
+        validation_data: RowsLike | None = None,
+        checkpoint: Folder = None,
+    ) -> Self:
         """Fit topics to all documents, or to all except those set aside for evaluation.
 
         Parameters
