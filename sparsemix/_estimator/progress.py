@@ -33,7 +33,7 @@ class Progress:
     def resumed(self, max_iter):
         """State at the last checkpoint, returned once; None for a new fit. Raises if it has more epochs."""
         now, self.state["now"] = self.state["now"], None
-        if now is not None and len(now["record"]["history"]) > max_iter:
+        if now is not None and max_iter is not None and len(now["record"]["history"]) > max_iter:
             n_epochs = len(now["record"]["history"])
             raise ValueError(
                 f"max_iter is {max_iter}, but the fit of the checkpoints in {self.folder.path} has {n_epochs} epochs; "
