@@ -1,6 +1,7 @@
 """Mixtures of hundreds or thousands of clusters from large data, on one machine, inside scikit-learn."""
 
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 from sparsemix._commands.start import quiet_interrupts
 
@@ -39,11 +40,17 @@ __all__ = [
 LATER = ("blocks", "datasets", "plotting")
 
 
-def __getattr__(name):
-    if name in LATER:
-        return import_module(f"sparsemix.{name}")
-    raise AttributeError(f"module 'sparsemix' has no attribute {name!r}")
+if TYPE_CHECKING:  # after a __getattr__ a checker would accept every misspelled name
+    from sparsemix import blocks as blocks
+    from sparsemix import datasets as datasets
+    from sparsemix import plotting as plotting
+else:
+
+    def __getattr__(name):
+        if name in LATER:
+            return import_module(f"sparsemix.{name}")
+        raise AttributeError(f"module 'sparsemix' has no attribute {name!r}")
 
 
-def __dir__():
+def __dir__() -> list[str]:
     return sorted({*globals(), *LATER})

@@ -1,18 +1,32 @@
 """``fit`` over blocks: checks the estimator and its arguments, and chooses the executor."""
 
 import numbers
+from collections.abc import Sequence
+from typing import Any
+
+from numpy.typing import ArrayLike
 
 from sparsemix._estimator.additive import AdditiveEstimator
 from sparsemix._estimator.blockwise import Job, LocalExecutor, fit_blocks
 from sparsemix._estimator.parameters import plain_arguments
+from sparsemix._typing import BlocksLike, Estimator, Folder, RowsLike, Weights
 from sparsemix.blocks._data import as_blocks, weights_of
 
 
 @plain_arguments
 def fit(
-    estimator, data, *, sample_weight=None, validation_data=None, client=None, steps=None, checkpoint=None,
-    checkpoint_every=1, resume="auto", worker_timeout=600.0,
-):  # fmt: skip
+    estimator: Estimator,
+    data: BlocksLike,
+    *,
+    sample_weight: Sequence[ArrayLike] | Weights = None,
+    validation_data: RowsLike | None = None,
+    client: Any = None,
+    steps: int | None = None,
+    checkpoint: Folder = None,
+    checkpoint_every: int = 1,
+    resume: str | bool = "auto",
+    worker_timeout: float = 600.0,
+) -> Estimator:
     """Fit an estimator to rows in blocks: out of core, resumable, and on a Dask cluster.
 
     Use it if the data exceed memory, if a long fit should survive a crash, or if you have a cluster. The estimator

@@ -1,5 +1,8 @@
 """Predictions and scores of fitted estimators for rows in blocks."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 from scipy import sparse
 
@@ -7,6 +10,7 @@ from sparsemix._compat import configured_sparse
 from sparsemix._estimator.blockwise import block_named, n_rows_of
 from sparsemix._estimator.input.checks import check_counts
 from sparsemix._estimator.parameters import plain, plain_arguments
+from sparsemix._typing import BlocksLike
 from sparsemix.blocks._data import as_blocks
 from sparsemix.blocks._fit import check_timeout
 from sparsemix.blocks._readers.arrays import Blocks
@@ -14,7 +18,7 @@ from sparsemix.metrics._completion import completion
 
 
 @plain_arguments
-def transform(estimator, data, *, client=None, worker_timeout=600.0):
+def transform(estimator: Any, data: BlocksLike, *, client: Any = None, worker_timeout: float = 600.0) -> Sequence[Any]:
     """Topic proportions or responsibilities of rows in blocks, computed on access.
 
     Parameters
@@ -60,7 +64,7 @@ def transform(estimator, data, *, client=None, worker_timeout=600.0):
 
 
 @plain_arguments
-def score(estimator, data, *, client=None, worker_timeout=600.0):
+def score(estimator: Any, data: BlocksLike, *, client: Any = None, worker_timeout: float = 600.0) -> float:
     """Held-out score of rows in blocks; equals ``estimator.score`` of all rows together.
 
     Parameters

@@ -12,13 +12,14 @@ from sparsemix._estimator.input.forms import as_csr, numbers_of
 from sparsemix._estimator.input.labels import check_labels, labels_of
 from sparsemix._estimator.parameters import plain_arguments
 from sparsemix._estimator.writing import local_path
+from sparsemix._typing import BlocksLike, FilePath, Seed
 from sparsemix.blocks._data import as_blocks
-from sparsemix.blocks._readers.arrays import BLOCK_BYTES
+from sparsemix.blocks._readers.arrays import BLOCK_BYTES, Blocks
 from sparsemix.blocks._readers.files import from_npz
 
 
 @plain_arguments
-def shuffle(data, folder, *, n_blocks=None, random_state=None):
+def shuffle(data: BlocksLike, folder: FilePath, *, n_blocks: int | None = None, random_state: Seed = None) -> Blocks:
     """Write the rows of all blocks in random order to new blocks on disk.
 
     Online and memoized learning visit one block after another, and learn slowly if neighbouring rows are related: rows

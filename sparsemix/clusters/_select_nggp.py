@@ -1,16 +1,21 @@
 """Selection of the hyperparameters of a streaming mixture on the first rows of its stream."""
 
+from typing import Any
+
 import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
 from sklearn.utils import Bunch
 
 from sparsemix._estimator.parameters import plain_arguments
+from sparsemix._typing import RowsLike, Weights
 from sparsemix.clusters._parameters import check_data, weighted_rows
 
 
 @plain_arguments
-def select_nggp_hyperparameters(estimator, X, candidates, *, train_size=0.8, sample_weight=None):
+def select_nggp_hyperparameters(
+    estimator: Any, X: RowsLike, candidates: Any, *, train_size: float = 0.8, sample_weight: Weights = None
+) -> Any:
     """Compare parameters of a StreamingNGGPMixture on the first rows of its stream.
 
     For each candidate, a copy of the estimator learns the first part of ``X`` in one epoch of assumed density

@@ -1,12 +1,15 @@
 """Word counts in the file format of the UCI repository."""
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils import Bunch
 
+from sparsemix._typing import FilePath
 from sparsemix.datasets._files import open_packed
 
 # Bytes of text per read; the parsed numbers take three to four times as much.
@@ -26,7 +29,7 @@ PLAIN = b"0123456789 \t\n\r\v\f"
 ODD = re.compile(rb"[^\d\s-]|-(?!\d)|(?<=[\d-])-")
 
 
-def load_bag_of_words(path, vocabulary=None):
+def load_bag_of_words(path: FilePath, vocabulary: FilePath | Sequence[str] | bool | None = None) -> Any:
     """Read a corpus in the UCI bag-of-words format.
 
     ``docword.NAME.txt``, plain or gzip-compressed, has three lines with the numbers of documents, words and entries,

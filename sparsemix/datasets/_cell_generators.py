@@ -5,6 +5,7 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 
 from sparsemix._estimator.parameters import plain_arguments
+from sparsemix._typing import Array, Seed, SparseArray
 
 # Cells per block.
 CELLS = 2_000
@@ -18,9 +19,14 @@ DEPTH = 0.4
 
 @plain_arguments
 def make_cells(
-    n_samples=2000, n_features=20_000, n_components=10, *, regions_per_cell=1000, doc_topic_prior=0.1,
-    random_state=None,
-):  # fmt: skip
+    n_samples: int = 2000,
+    n_features: int = 20_000,
+    n_components: int = 10,
+    *,
+    regions_per_cell: int = 1000,
+    doc_topic_prior: float = 0.1,
+    random_state: Seed = None,
+) -> tuple[SparseArray, Array, Array]:
     """Draw a binary matrix of cells by open regions, as in single-cell chromatin assays, with known topics.
 
     Use it to test whether a model recovers topics of cells, and how it scales: a cell is a document of a thousand words

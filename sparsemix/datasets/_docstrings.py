@@ -6,6 +6,7 @@ import re
 import warnings
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from sklearn.feature_extraction.text import CountVectorizer
@@ -22,7 +23,7 @@ DEFINITIONS = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 @plain_arguments
-def load_docstrings(*, min_df=5, max_df=0.5):
+def load_docstrings(*, min_df: float = 5, max_df: float = 0.5) -> Any:
     """Load the docstrings of numpy, scipy and scikit-learn as word counts.
 
     A real corpus without a download, for examples and first experiments with topic models: some six thousand

@@ -2,9 +2,11 @@
 
 import hashlib
 from pathlib import Path
+from typing import Any
 
 from sklearn.datasets import get_data_home
 
+from sparsemix._typing import Folder
 from sparsemix.datasets._bag_of_words import load_bag_of_words, read_header, read_vocabulary
 from sparsemix.datasets._files import open_packed
 
@@ -19,7 +21,7 @@ SIZES = {
 }
 
 
-def fetch_bag_of_words(name, *, data_home=None, download_if_missing=True):
+def fetch_bag_of_words(name: str, *, data_home: Folder = None, download_if_missing: bool = True) -> Any:
     """Load one of the five bags of words of the UCI repository; the first call downloads it.
 
     The files are stored in the folder ``bag_of_words`` of scikit-learn's data home. Downloading needs pooch

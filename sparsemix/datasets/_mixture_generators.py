@@ -1,14 +1,23 @@
 """Documents that belong to one cluster each, with known clusters."""
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
 from sparsemix._estimator.parameters import plain_arguments
+from sparsemix._typing import Array, Seed, SparseArray
 from sparsemix.datasets._topic_generators import draw_words
 
 
 @plain_arguments
-def make_bars_mixture(n_side=5, n_samples=200, *, baseline=0.1, doc_length=100, random_state=None):
+def make_bars_mixture(
+    n_side: int = 5,
+    n_samples: int = 200,
+    *,
+    baseline: float = 0.1,
+    doc_length: ArrayLike = 100,
+    random_state: Seed = None,
+) -> tuple[SparseArray, Array, Array]:
     """Draw images of one bar each: words are the pixels of a square, clusters are its rows and columns.
 
     A small mixture of multinomials whose clusters are easy to check: reshape a row of ``clusters`` to

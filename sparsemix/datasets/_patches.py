@@ -1,17 +1,22 @@
 """Patches of photographs, and a synthetic mixture like them."""
 
+from typing import Any
+
 import numpy as np
 from sklearn.datasets import load_sample_images
 from sklearn.utils import check_random_state
 
 from sparsemix._estimator.parameters import plain_arguments
+from sparsemix._typing import Array, Seed
 
 # Edge of the image blocks that are held out whole, so that no held-out patch shares a pixel with training.
 BLOCK = 64
 
 
 @plain_arguments
-def load_image_patches(patch_size=8, stride=4, *, return_test=False, random_state=0):
+def load_image_patches(
+    patch_size: int = 8, stride: int = 4, *, return_test: bool = False, random_state: Seed = 0
+) -> Any:
     """Patches of the two photographs that scikit-learn bundles.
 
     Uniform noise of one grey level is added, because flat patches would make the likelihood unbounded. The mean of
@@ -75,7 +80,9 @@ def held_out(block_row, block_column):
 
 
 @plain_arguments
-def make_patch_mixture(n_samples=10_000, n_features=64, n_components=20, *, rank=8, random_state=None):
+def make_patch_mixture(
+    n_samples: int = 10_000, n_features: int = 64, n_components: int = 20, *, rank: int = 8, random_state: Seed = None
+) -> tuple[Array, Array, Array]:
     """Draw rows of a zero-mean Gaussian mixture; each covariance has a few strong directions, as image patches have.
 
     Parameters

@@ -1,23 +1,25 @@
 """Synthetic corpora with known topics."""
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.utils import check_random_state
 
 from sparsemix._estimator.parameters import plain_arguments
+from sparsemix._typing import Array, Seed, SparseArray
 
 
 @plain_arguments
 def make_sparse_lda(
-    n_samples=1000,
-    n_features=500,
-    n_components=20,
+    n_samples: int = 1000,
+    n_features: int = 500,
+    n_components: int = 20,
     *,
-    doc_length=100,
-    doc_topic_prior=0.1,
-    topic_word_prior=0.05,
-    random_state=None,
-):
+    doc_length: ArrayLike = 100,
+    doc_topic_prior: float = 0.1,
+    topic_word_prior: float = 0.05,
+    random_state: Seed = None,
+) -> tuple[SparseArray, Array, Array]:
     """Draw documents from latent Dirichlet allocation.
 
     Use it to test whether an estimator recovers known topics. Small priors give few topics per document and few words
@@ -68,7 +70,14 @@ def make_sparse_lda(
 
 
 @plain_arguments
-def make_bars(n_side=5, n_samples=500, *, doc_length=100, doc_topic_prior=1.0, random_state=None):
+def make_bars(
+    n_side: int = 5,
+    n_samples: int = 500,
+    *,
+    doc_length: ArrayLike = 100,
+    doc_topic_prior: float = 1.0,
+    random_state: Seed = None,
+) -> tuple[SparseArray, Array, Array]:
     """Draw the bars corpus: words are the pixels of a square, topics are its rows and columns.
 
     A small corpus whose topics are easy to check: reshape a topic to ``(n_side, n_side)``.
@@ -154,15 +163,15 @@ def draw_words(topics, documents, n_samples, rng):
 
 @plain_arguments
 def make_skip_gram(
-    n_samples=500,
-    n_features=200,
-    n_components=10,
+    n_samples: int = 500,
+    n_features: int = 200,
+    n_components: int = 10,
     *,
-    doc_length=50,
-    segment_length=None,
-    topic_word_prior=0.05,
-    random_state=None,
-):
+    doc_length: ArrayLike = 50,
+    segment_length: int | None = None,
+    topic_word_prior: float = 0.05,
+    random_state: Seed = None,
+) -> tuple[SparseArray, Array, Array]:
     """Draw word sequences in which neighbouring words share a topic, for :class:`~sparsemix.SkipGramTopicModel`.
 
     A document consists of segments. Each segment has one topic, from which its words are drawn. ``word_topics`` is the

@@ -1,9 +1,12 @@
 """Coherence of topics: how often their top words occur in the same documents."""
 
+from typing import Any
+
 import numpy as np
 
 from sparsemix._engine.blocks import spans
 from sparsemix._estimator.parameters import plain_arguments
+from sparsemix._typing import Array, RowsLike
 from sparsemix.metrics._checks import check_n_top_words, read_counts, read_topics
 from sparsemix.metrics._topics import top_words
 
@@ -17,7 +20,9 @@ ONES = np.unpackbits(np.arange(1 << 16, dtype=np.uint16).view(np.uint8)).reshape
 
 
 @plain_arguments
-def topic_coherence(topics, X, *, measure="npmi", n_top_words=10, convention="paper"):
+def topic_coherence(
+    topics: Any, X: RowsLike, *, measure: str = "npmi", n_top_words: int = 10, convention: str = "paper"
+) -> Array:
     """How often the top words of each topic occur in the same documents.
 
     Coherence agrees better than likelihood with human judgements of topics. Start with "npmi", whose scale does not

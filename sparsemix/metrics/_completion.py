@@ -1,12 +1,16 @@
 """Document completion: held-out log-likelihood of the hidden part of each document."""
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from sparsemix._engine.blocks import CHUNK_BYTES, spans
 from sparsemix._engine.inference import infer_doc_topic
 from sparsemix._engine.threads import Workers
 from sparsemix._estimator.input.forms import floats_of
 from sparsemix._estimator.parameters import plain_arguments
+from sparsemix._typing import RowsLike, Seed
 from sparsemix.metrics._checks import read_counts, read_topics
 from sparsemix.metrics._splits import DIVIDE, split_blocks
 
@@ -19,8 +23,15 @@ TOL, MAX_ITER = 1e-6, 1000
 
 @plain_arguments
 def document_completion(
-    topics, X, *, doc_topic_prior=None, test_fraction=0.2, split="type", random_state=0, n_jobs=None
-):
+    topics: Any,
+    X: RowsLike,
+    *,
+    doc_topic_prior: ArrayLike | None = None,
+    test_fraction: float = 0.2,
+    split: str = "type",
+    random_state: Seed = 0,
+    n_jobs: int | None = None,
+) -> float:
     """Mean log probability of the hidden tokens of documents, given their visible tokens.
 
     Use it to compare topic models on held-out documents. Scores are comparable between any numbers of topics and any
@@ -122,7 +133,16 @@ def hidden_tokens(topics, X, doc_topic_prior=None, test_fraction=0.2, split="typ
 
 
 @plain_arguments
-def perplexity(topics, X, *, doc_topic_prior=None, test_fraction=0.2, split="type", random_state=0, n_jobs=None):
+def perplexity(
+    topics: Any,
+    X: RowsLike,
+    *,
+    doc_topic_prior: ArrayLike | None = None,
+    test_fraction: float = 0.2,
+    split: str = "type",
+    random_state: Seed = 0,
+    n_jobs: int | None = None,
+) -> float:
     """Perplexity of the hidden tokens of documents, exp(-:func:`document_completion`); lower is better.
 
     It is the number of equally likely words with the same uncertainty.

@@ -3,15 +3,19 @@
 import numbers
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.linalg import solve_triangular
 from scipy.special import logsumexp
 
 from sparsemix._engine.blocks import spans
 from sparsemix._estimator.input.forms import floats_of
 from sparsemix._estimator.parameters import plain_arguments
+from sparsemix._typing import Array
 
 
-def mixture_log_likelihood(X, weights, means, covariances, *, basis=None):
+def mixture_log_likelihood(
+    X: ArrayLike, weights: ArrayLike, means: ArrayLike, covariances: ArrayLike, *, basis: ArrayLike | None = None
+) -> float:
     """Mean log density of rows under a mixture of Gaussians with full covariances.
 
     Use it to compare mixtures of different classes on held-out rows. If the data lie in a subspace, pass a ``basis``
@@ -102,7 +106,7 @@ def factor_of(covariance, k):
 
 
 @plain_arguments
-def basis_without_constant(n_features):
+def basis_without_constant(n_features: int) -> Array:
     """Orthonormal basis of the complement of the constant vector: the subspace of patches without their means.
 
     Parameters

@@ -9,6 +9,7 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 
 from sparsemix._estimator.parameters import plain_arguments
+from sparsemix._typing import RowsLike, Seed, SparseArray
 from sparsemix.metrics._checks import check_share, check_token_list, read_counts, row_of
 
 # Entries (types or tokens) whose keys are computed at once: some 50 MB of scratch memory.
@@ -18,7 +19,7 @@ ROW_BITS = 20
 
 
 @plain_arguments
-def split_by_type(X, test_fraction=0.2, random_state=0):
+def split_by_type(X: RowsLike, test_fraction: float = 0.2, random_state: Seed = 0) -> tuple[SparseArray, SparseArray]:
     """Split the distinct words of each document at random; all tokens of a word stay together.
 
     This is the split of document completion. The hidden words never occur in the visible part, so the score rewards
@@ -64,7 +65,7 @@ def split_by_type(X, test_fraction=0.2, random_state=0):
 
 
 @plain_arguments
-def split_by_token(X, test_fraction=0.5, random_state=0):
+def split_by_token(X: RowsLike, test_fraction: float = 0.5, random_state: Seed = 0) -> tuple[SparseArray, SparseArray]:
     """Split the tokens of each document at random; tokens of one word may go to both parts.
 
     The default is the half split in which collapsed inference methods are usually compared.

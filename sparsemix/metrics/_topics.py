@@ -1,15 +1,18 @@
 """Metrics of topics without documents: top words, diversity, exclusivity, alignment."""
 
+from typing import Any
+
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 
 from sparsemix._estimator.parameters import plain_arguments
+from sparsemix._typing import Array
 from sparsemix.metrics._checks import check_n_top_words, check_share, read_topics
 
 
 @plain_arguments
-def top_words(topics, n_top_words=10):
+def top_words(topics: Any, n_top_words: int = 10) -> Array:
     """Most probable words of each topic.
 
     Parameters
@@ -51,7 +54,7 @@ def most_probable(row, n):
 
 
 @plain_arguments
-def topic_diversity(topics, n_top_words=25):
+def topic_diversity(topics: Any, n_top_words: int = 25) -> float:
     """Fraction of distinct words among the top words of all topics.
 
     Near 1, topics are about different things; near 0, they repeat each other. Read it together with
@@ -90,7 +93,7 @@ def topic_diversity(topics, n_top_words=25):
 
 
 @plain_arguments
-def topic_exclusivity(topics, n_top_words=10, frequency_weight=0.7):
+def topic_exclusivity(topics: Any, n_top_words: int = 10, frequency_weight: float = 0.7) -> Array:
     """Mean FREX score of the top words of each topic: are they frequent in the topic and rare in other topics?
 
     The exclusivity of a word to topic k is :math:`\\phi_{kv} / \\sum_j \\phi_{jv}`, its frequency :math:`\\phi_{kv}`.
@@ -146,7 +149,7 @@ def rank_share(values, chosen):
     return np.searchsorted(np.sort(values), values[chosen], side="right") / len(values)
 
 
-def align_topics(topics, true_topics):
+def align_topics(topics: Any, true_topics: Any) -> tuple[Array, Array]:
     """Match topics to true topics with the least total distance.
 
     The distance of two topics is the total variation distance of their word distributions,

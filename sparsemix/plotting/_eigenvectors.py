@@ -1,5 +1,8 @@
 """Plot of the covariances of mixture components."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
 from sparsemix._estimator.input.checks import check_number
@@ -7,7 +10,9 @@ from sparsemix._estimator.parameters import plain_arguments
 
 
 @plain_arguments
-def plot_eigenvectors(mixture, patch_shape, *, n_components=12, n_eigenvectors=10, figure=None):
+def plot_eigenvectors(
+    mixture: Any, patch_shape: Sequence[int], *, n_components: int = 12, n_eigenvectors: int = 10, figure: Any = None
+) -> Any:
     """Plot the leading eigenvectors of the covariances of the largest components as small images.
 
     Parameters

@@ -1,5 +1,8 @@
 """Plots of topics: top words, learning curves, shares over time, a map, the choice of their number."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
 from sparsemix._estimator.input.checks import check_number
@@ -9,12 +12,15 @@ from sparsemix._report.gathering import check_documents, gather
 from sparsemix._report.layout import affinities, topic_map
 from sparsemix._report.report import CURVES, words_of
 from sparsemix._report.strata import bins_of_dates
+from sparsemix._typing import RowsLike
 from sparsemix.metrics import top_words
 from sparsemix.metrics._checks import check_has_words
 
 
 @plain_arguments
-def plot_top_words(model, feature_names=None, *, n_topics=10, n_top_words=10, figure=None):
+def plot_top_words(
+    model: Any, feature_names: Any = None, *, n_topics: int = 10, n_top_words: int = 10, figure: Any = None
+) -> Any:
     """Plot the most probable words of the largest topics as bars of their probabilities.
 
     Parameters
@@ -74,7 +80,7 @@ def plot_top_words(model, feature_names=None, *, n_topics=10, n_top_words=10, fi
 
 
 @plain_arguments
-def plot_learning_curves(model, *, figure=None):
+def plot_learning_curves(model: Any, *, figure: Any = None) -> Any:
     """Plot the scores in ``history_`` by epoch: held-out score, coherence, or the bound.
 
     Parameters
@@ -119,7 +125,9 @@ def plot_learning_curves(model, *, figure=None):
 
 
 @plain_arguments
-def plot_topics_over_time(model, X, dates, feature_names=None, *, n_topics=8, figure=None):
+def plot_topics_over_time(
+    model: Any, X: RowsLike, dates: Sequence[Any], feature_names: Any = None, *, n_topics: int = 8, figure: Any = None
+) -> Any:
     """Plot the mean document shares of the largest topics by day, month, year or decade.
 
     Parameters
@@ -177,7 +185,7 @@ def plot_topics_over_time(model, X, dates, feature_names=None, *, n_topics=8, fi
 
 
 @plain_arguments
-def plot_topic_map(model, feature_names=None, *, n_labels=15, figure=None):
+def plot_topic_map(model: Any, feature_names: Any = None, *, n_labels: int = 15, figure: Any = None) -> Any:
     """Plot topics in the plane: similar topics are close, and areas show their weights.
 
     Parameters
@@ -228,7 +236,7 @@ def plot_topic_map(model, feature_names=None, *, n_labels=15, figure=None):
 
 
 @plain_arguments
-def plot_choice(choice, *, figure=None):
+def plot_choice(choice: Any, *, figure: Any = None) -> Any:
     """Plot held-out score, coherence and diversity against the number of topics.
 
     Parameters

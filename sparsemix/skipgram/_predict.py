@@ -15,7 +15,7 @@ from sparsemix._estimator.input.forms import SEQUENCES
 from sparsemix._estimator.parameters import plain_arguments
 from sparsemix._estimator.writing import replacing
 from sparsemix._kernels.skipgram import _positions
-from sparsemix._typing import Path, RowsLike, SparseArray
+from sparsemix._typing import FilePath, RowsLike, SparseArray
 from sparsemix.skipgram._input import check_sequences, counts_of, word_number
 from sparsemix.skipgram._vectors import nearest, word2vec_lines
 from sparsemix.topics._predict import TopicPredictMixin
@@ -288,7 +288,7 @@ class SkipGramPredictMixin(TopicPredictMixin):
         best = np.argsort(-row, kind="stable")[:n_topics]
         return [table[int(k)] | {"probability": float(row[k])} for k in best]
 
-    def save_word_vectors(self, path: Path, feature_names: Any, binary: bool = True) -> None:
+    def save_word_vectors(self, path: FilePath, feature_names: Any, binary: bool = True) -> None:
         """Write ``word_vectors_`` in word2vec format, for example for gensim's ``KeyedVectors``.
 
         Parameters

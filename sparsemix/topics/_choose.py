@@ -1,6 +1,8 @@
 """Choice of the number of topics by held-out score and coherence."""
 
 import time
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -10,6 +12,7 @@ from sparsemix._estimator.base import seeded
 from sparsemix._estimator.input.forms import numbers_of
 from sparsemix._estimator.input.integers import integers_of
 from sparsemix._estimator.parameters import plain_arguments
+from sparsemix._typing import RowsLike, Seed
 from sparsemix.metrics import document_completion, topic_coherence, topic_diversity
 
 # Share and maximal number of documents for the score.
@@ -17,7 +20,16 @@ SHARE, MOST = 0.1, 1000
 
 
 @plain_arguments
-def choose_n_topics(estimator, X, candidates, *, validation_data=None, n_top_words=10, random_state=0, verbose=0):
+def choose_n_topics(
+    estimator: Any,
+    X: RowsLike,
+    candidates: Iterable[int],
+    *,
+    validation_data: RowsLike | None = None,
+    n_top_words: int = 10,
+    random_state: Seed = 0,
+    verbose: int = 0,
+) -> Any:
     """Fit a topic model with several numbers of topics, and compare held-out score, coherence and diversity.
 
     The score increases with the number of topics until the data are too small for more. Coherence and diversity

@@ -1,6 +1,8 @@
-"""Types of the public interface: complete for every estimator, and the same objects as without them."""
+"""Types of the public interface: complete for every class and function, and the same objects as without them."""
 
+import importlib
 import inspect
+import pkgutil
 from pathlib import Path
 
 import pytest
@@ -8,8 +10,11 @@ import typed_program
 
 import sparsemix
 
-CLASSES = [getattr(sparsemix, name) for name in sparsemix.__all__ if inspect.isclass(getattr(sparsemix, name))]
-FUNCTIONS = [getattr(sparsemix, name) for name in sparsemix.__all__ if inspect.isfunction(getattr(sparsemix, name))]
+PACKAGES = [info.name for info in pkgutil.iter_modules(sparsemix.__path__) if not info.name.startswith("_")]
+MODULES = [sparsemix, *(importlib.import_module(f"sparsemix.{name}") for name in PACKAGES)]
+PUBLIC = {f"{module.__name__}.{name}": getattr(module, name) for module in MODULES for name in module.__all__}
+CLASSES = {value for value in PUBLIC.values() if inspect.isclass(value)}
+FUNCTIONS = {name: value for name, value in PUBLIC.items() if inspect.isfunction(value)}
 
 
 def untyped(function):
@@ -20,7 +25,7 @@ def untyped(function):
     return missing + ["return"] * (signature.return_annotation is signature.empty)
 
 
-@pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__name__)
+@pytest.mark.parametrize("cls", sorted(CLASSES, key=str), ids=lambda cls: cls.__name__)
 def test_public_methods_are_typed(cls):
     methods = inspect.getmembers(cls, lambda member: inspect.isfunction(member) or inspect.ismethod(member))
     public = [(name, method) for name, method in methods if name == "__init__" or not name.startswith("_")]
@@ -31,7 +36,7 @@ def test_public_methods_are_typed(cls):
 
 def test_public_functions_are_typed():
     assert FUNCTIONS
-    assert {function.__name__: missing for function in FUNCTIONS if (missing := untyped(function))} == {}
+    assert {name: missing for name, function in FUNCTIONS.items() if (missing := untyped(function))} == {}
 
 
 def test_checkers_read_the_types():

@@ -3,7 +3,9 @@
 import bisect
 import mmap
 import os
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -13,6 +15,7 @@ from sparsemix._estimator.blockwise import block_named
 from sparsemix._estimator.input.forms import check_starts, is_frame, numbers_of
 from sparsemix._estimator.input.integers import integers_of
 from sparsemix._estimator.parameters import plain_arguments
+from sparsemix._typing import RowsLike
 
 # Bytes of a block by default: large enough that its overhead is negligible, small compared with any memory.
 BLOCK_BYTES = 1 << 26
@@ -44,33 +47,33 @@ class Blocks:
     [0, 2, 8]
     """
 
-    sizes = None
-    portable = False
+    sizes: Sequence[int] | None = None
+    portable: bool = False
 
-    def __len__(self):
+    def __len__(self) -> int:
         raise NotImplementedError
 
-    def _read(self, i):
+    def _read(self, i: int) -> Any:
         raise NotImplementedError
 
-    def __getitem__(self, i):
+    def __getitem__(self, i: int) -> Any:
         """Rows of block ``i``: a checked array or CSR matrix."""
         if not -len(self) <= i < len(self):
             raise IndexError(f"block {i} of {len(self)}")
         i %= len(self)
         return numbers_of(self._read(i), f"block {i}")
 
-    def raw(self, i):
+    def raw(self, i: int) -> Any:
         """Rows of block ``i`` as read, such as a data frame with its names."""
         with block_named(i):
             return self._read(i)
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Any]:
         return (self[i] for i in range(len(self)))
 
 
 @plain_arguments
-def from_arrays(X, rows=None):
+def from_arrays(X: RowsLike, rows: int | None = None) -> Blocks:
     """Blocks of consecutive rows of an array, a data frame or a CSR matrix, in memory or on disk, without copies.
 
     Parameters
@@ -242,7 +245,7 @@ def bounds_of(n_rows, rows):
 
 
 @plain_arguments
-def from_function(n_blocks, function, sizes=None):
+def from_function(n_blocks: int, function: Callable[[int], Any], sizes: Sequence[int] | None = None) -> Blocks:
     """Blocks that a function returns.
 
     Parameters

@@ -5,11 +5,13 @@ import struct
 import tokenize
 import zipfile
 import zlib
+from collections.abc import Sequence
 
 import numpy as np
 from scipy import sparse
 
 from sparsemix._estimator.input.forms import csr_of
+from sparsemix._typing import FilePath
 from sparsemix.blocks._readers.arrays import Blocks
 from sparsemix.blocks._readers.paths import is_address, open_binary, paths_of
 
@@ -20,7 +22,7 @@ DAMAGED = (
 )  # fmt: skip
 
 
-def from_npz(paths):
+def from_npz(paths: FilePath | Sequence[FilePath]) -> Blocks:
     """One block per file: ``.npz`` of ``scipy.sparse.save_npz`` or with a single array, or ``.npy``, memory-mapped.
 
     Parameters

@@ -1,18 +1,28 @@
 """Blocks of Parquet files: columns of features, a column of vectors, or long tables of counts."""
 
 import numbers
+from collections.abc import Sequence
 
 import numpy as np
 from scipy import sparse
 
 from sparsemix._estimator.input.forms import index_columns, without_index
 from sparsemix._estimator.parameters import plain_arguments
+from sparsemix._typing import FilePath
 from sparsemix.blocks._readers.arrays import Blocks, joined
 from sparsemix.blocks._readers.paths import is_address, named_in_errors, needed, open_binary, paths_of
 
 
 @plain_arguments
-def from_parquet(paths, *, doc=None, word=None, count=None, n_features=None, columns=None):
+def from_parquet(
+    paths: FilePath | Sequence[FilePath],
+    *,
+    doc: str | None = None,
+    word: str | None = None,
+    count: str | None = None,
+    n_features: int | None = None,
+    columns: Sequence[str] | None = None,
+) -> Blocks:
     """One block per row group of Parquet files: columns are features, or a long table of counts sorted by document.
 
     Parameters

@@ -1,6 +1,7 @@
 """Blocks of matrices in HDF5 and Zarr files: AnnData's files of single cells, and plain arrays."""
 
 import os
+from collections.abc import Sequence
 from contextlib import contextmanager
 from itertools import pairwise
 
@@ -8,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from sparsemix._estimator.parameters import plain_arguments
+from sparsemix._typing import FilePath
 from sparsemix.blocks._readers.arrays import Blocks, bounds_of, joined, rows_of
 from sparsemix.blocks._readers.paths import is_address, named_in_errors, needed, open_binary, paths_of
 
@@ -15,7 +17,9 @@ PACKAGES = {"h5ad": "h5py", "zarr": "zarr"}
 
 
 @plain_arguments
-def from_h5ad(paths, layer=None, rows=None, raw=False):
+def from_h5ad(
+    paths: FilePath | Sequence[FilePath], layer: str | None = None, rows: int | None = None, raw: bool = False
+) -> Blocks:
     """Blocks of the cells of AnnData files; reads only the matrix or layer.
 
     Parameters
@@ -61,7 +65,7 @@ def from_h5ad(paths, layer=None, rows=None, raw=False):
 
 
 @plain_arguments
-def from_zarr(paths, array=None, rows=None):
+def from_zarr(paths: FilePath | Sequence[FilePath], array: str | None = None, rows: int | None = None) -> Blocks:
     """Blocks of the rows of Zarr arrays, or of sparse matrices written by AnnData.
 
     Parameters

@@ -1,11 +1,14 @@
 """Blocks of text files with one document per line; a vectorizer counts the words of a block when the block is read."""
 
 import io
+from collections.abc import Sequence
 from contextlib import contextmanager
+from typing import Any
 
 from scipy import sparse
 
 from sparsemix._estimator.parameters import plain_arguments
+from sparsemix._typing import FilePath
 from sparsemix.blocks._readers.arrays import Blocks
 from sparsemix.blocks._readers.paths import open_binary, paths_of
 from sparsemix.datasets._files import unpacked
@@ -15,7 +18,7 @@ PIECE = 1 << 20
 
 
 @plain_arguments
-def from_text(paths, vectorizer, lines=20_000):
+def from_text(paths: FilePath | Sequence[FilePath], vectorizer: Any, lines: int = 20_000) -> Blocks:
     """Blocks of the documents of text files, one document per line.
 
     One scan finds the byte at which each block begins. A block is decoded and its words are counted when it is read.
