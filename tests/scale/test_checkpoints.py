@@ -37,6 +37,15 @@ def killed_and_resumed(make, rows, folder, n, monkeypatch):
 
 
 @over(ADDITIVE)
+def test_fits_of_the_default_number_of_epochs_continue(case, tmp_path, monkeypatch):
+    """Which may be None: the data give it."""
+    rows, default = case.data.rows, type(case.estimator)().max_iter
+    again = killed_and_resumed(lambda: case.make(max_iter=default), rows, tmp_path, 1, monkeypatch)
+    assert_same_bits(case.make(max_iter=default).fit(rows), again, rows)
+    assert_same_bits(again, case.make(max_iter=default).fit(rows, checkpoint=tmp_path), rows)
+
+
+@over(ADDITIVE)
 def test_a_fit_goes_on_to_the_same_bits(case, tmp_path, monkeypatch):
     rows = case.data.rows
     whole = case.with_epochs(4).fit(rows)
