@@ -4,7 +4,6 @@ import warnings
 from contextlib import contextmanager, nullcontext
 from copy import copy
 from dataclasses import dataclass, field
-from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -198,9 +197,8 @@ class AdditiveEstimator(SparsemixEstimator):
         """Statistics of rows under the fitted model."""
         check_is_fitted(self)
         first_row = plain(first_row)
-        if first_row is not None and (not isinstance(first_row, Integral) or first_row < 0):
-            raise ValueError(f"first_row is {first_row!r}; give the number of X's first row in all the data, or None")
         X, rows = self._read(X, sample_weight, reset=False, may_be_empty=True)
+        row_memory.check_place(X.shape[0], self._first_row(first_row))
         if memory is not None:
             row_memory.check(memory, self._fitted.model, rows, X.shape[0], self._first_row(first_row))
         with Workers(self._params.n_jobs) as workers:
@@ -249,7 +247,7 @@ class AdditiveEstimator(SparsemixEstimator):
 
     def _first_row(self, given):
         """Number of a block's first row."""
-        return (self.n_samples_seen_ if self._numbers_go_on else 0) if given is None else int(given)
+        return (self.n_samples_seen_ if self._numbers_go_on else 0) if given is None else given
 
     def _view(self, model, rows, n_seen):  # noqa: ARG002
         return model, rows
@@ -274,7 +272,7 @@ class AdditiveEstimator(SparsemixEstimator):
         Raises
         ------
         ValueError
-            If ``n_rows`` or ``first_row`` is not a non-negative integer.
+            If ``n_rows`` or ``first_row`` is not an integer from 0 to 2**60.
         """
         check_is_fitted(self)
         row_memory.check_place(n_rows, first_row)

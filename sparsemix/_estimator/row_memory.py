@@ -9,6 +9,8 @@ from numbers import Integral
 
 import numpy as np
 
+from sparsemix._estimator.parameters import LARGEST_INTEGER
+
 
 @dataclass
 class MadeFor:
@@ -36,11 +38,11 @@ def label(memory, model, n_rows, first_row):
 
 
 def check_place(n_rows, first_row):
-    """Refuse anything but non-negative integers."""
+    """Refuse anything but integers that compiled loops hold."""
     for name, value, what in (("n_rows", n_rows, "the number of rows"),
                               ("first_row", first_row, "the index of X's first row in the whole data")):  # fmt: skip
-        if not isinstance(value, Integral) or value < 0:
-            raise ValueError(f"{name} is {value!r}; give {what}")
+        if not isinstance(value, Integral) or not 0 <= value <= LARGEST_INTEGER:
+            raise ValueError(f"{name} is {value!r}; give {what}, from 0 to {LARGEST_INTEGER}")
 
 
 def check(memory, model, rows, n_rows, first_row):

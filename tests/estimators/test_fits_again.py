@@ -206,12 +206,14 @@ def test_blocks_with_memory_learn_as_a_batch_fit_does(case):
             np.testing.assert_allclose(sums_of(est)[name], value, err_msg=name, **close)
 
 
-def test_what_is_no_place_of_a_block_is_refused():
-    case = ADDITIVE[0]
+@over(ADDITIVE)
+def test_what_is_no_place_of_a_block_is_refused(case):
+    """Numbers beyond those of compiled loops too."""
     est = case.fitted()
-    for wrong in (-1, 1.5, "2"):
-        with pytest.raises(ValueError, match=r"first_row is .*; give the number of X's first row"):
+    for wrong in (-1, 1.5, "2", 2**63, np.uint64(2**64 - 1), 2**70):
+        with pytest.raises(ValueError, match=r"first_row is .*; give the index of X's first row"):
             est.expected_stats(case.data.rows, first_row=wrong)
+    est.expected_stats(case.data.rows, first_row=np.uint64(2**60))
     with pytest.raises(TypeError, match="stats is a dict; give a result of expected_stats"):
         est.lower_bound({})
 

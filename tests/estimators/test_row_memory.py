@@ -2,6 +2,7 @@
 
 import pickle
 
+import numpy as np
 import pytest
 from estimator_cases import over, with_methods
 from fitted import assert_unchanged, few_epochs, snapshot
@@ -49,7 +50,7 @@ def test_memory_of_another_model_is_refused(case):
 
 
 @over(with_methods("row_memory")[:1])
-@pytest.mark.parametrize("wrong", [-1, 2.5, "x", None])
+@pytest.mark.parametrize("wrong", [-1, 2.5, "x", None, 2**63, np.uint64(2**64 - 1), 2**70])
 def test_memory_is_for_a_number_of_rows(case, wrong):
     with pytest.raises(ValueError, match=r"n_rows is .*; give the number of rows"):
         case.fitted().row_memory(wrong)

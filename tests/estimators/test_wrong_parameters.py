@@ -57,7 +57,7 @@ WRONG = {
     "n_init": [0, -1, 1.5, None],
     "n_jobs": [1.5, "all"],
     "n_nonzero": [0, -1, 2.5, "all"],
-    "n_restarts": [-1, 0.5],
+    "n_restarts": [-1, 0.5, 2**31],
     "n_samples": [0, -1, 1.5],
     "n_words": [0, -1, 1.5],
     "new_cluster_threshold": [-0.1, 1.1, "auto"],

@@ -14,7 +14,7 @@ from sparsemix._stats.word_rows import WordRows
 from sparsemix._typing import Seed
 from sparsemix.topics._additive_topics import AdditiveTopics
 from sparsemix.topics._fitted import FittedTopics
-from sparsemix.topics._parameters import OF_STEPS
+from sparsemix.topics._parameters import MOST_VISITS, OF_STEPS
 from sparsemix.topics._variational import collapsed_start
 from sparsemix.topics._variational.assemble import (
     documents_of_step,
@@ -183,7 +183,7 @@ class SparseLDA(AdditiveTopics):
         "n_nonzero": [Interval(numbers.Integral, 1, None, closed="left"), None],
         "learning_method": [StrOptions({"batch", "memoized", "online"})],
         "init_params": [StrOptions({"collapsed", "em", "random", "bregman"}), "array-like"],
-        "n_restarts": [Interval(numbers.Integral, 0, None, closed="left")],
+        "n_restarts": [Interval(numbers.Integral, 0, MOST_VISITS, closed="both")],
         "warm_documents": ["boolean", Interval(numbers.Integral, 0, None, closed="left")],
         "tol": [Interval(numbers.Real, 0.0, None, closed="left")],
         "doc_update_tol": [Interval(numbers.Real, 0.0, None, closed="left")],
