@@ -38,6 +38,7 @@ QUICK = [
     ["clusters.py", "bars", "rows", "--quick"],
     ["clusters.py", "table", "--quick", "--data", "{}"],
     ["departures.py", "--quick"],
+    ["advice.py", "--quick"],
     ["embeddings.py", "short", "--quick", "--data", "{}"],
     ["scale.py", "--documents", "4000", "--words", "1000", "--K", "50", "--passes", "3"],
 ]
@@ -62,6 +63,7 @@ FULL = [
     ["skipgram.py", "support", "--documents", "4000", "--K", "500,2000,5000", "--data", "{tokens.arxiv.txt.gz}"],
     ["clusters.py", "bars", "rows", "pitman-yor"],
     ["departures.py"],
+    ["advice.py"],
     ["departures.py", "--only", "topics", "--data", "{docword.kos.txt.gz}"],
     ["departures.py", "--only", "topics", "--seeds", "3", "--K", "100", "--data", "{docword.nips.txt.gz}"],
     ["clusters.py", "table", "paper", "chains", "orders", "stream", "short", "speed", "--data", "{}"],

@@ -53,29 +53,27 @@ class GibbsNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator):
         Distribution of a cluster: "multinomial" for word counts; or a Gaussian with full, diagonal or spherical
         covariance, or with full covariance and mean zero. "auto" treats sparse rows as counts, and dense whole numbers
         if columns are many, most entries are zero and most non-zeros are 1. It warns in doubt. For other rows the
-        evidence of the first ones chooses "full" or "diag"; above 100 features it is "diag". See ``likelihood_``. Set
-        it if you know the shape of a cluster.
+        evidence of the first ones chooses "full" or "diag"; above 100 features it is "diag". See ``likelihood_``.
     concentration : float, default=None
         a of the prior, or its initial value if it is learned. None means 1000 for "multinomial", 1 for Gaussians. Raise
         it for more clusters.
     discount : float in [0, 1), default=0.0
-        sigma: 0 is a Dirichlet process, 0.5 a normalized inverse Gaussian process. Raise it for more small clusters.
+        sigma: 0 is a Dirichlet process, 0.5 a normalized inverse Gaussian process. Larger values make small clusters
+        more probable.
     tilt : float, default=1.0
-        tau of the prior. Only ``concentration * tilt ** discount`` matters. Set 0 for the normalized stable process,
-        for which the concentration does not matter; else change ``concentration`` instead.
+        tau of the prior. Only ``concentration * tilt ** discount`` matters. 0 is the normalized stable process, for
+        which the concentration does not matter.
     concentration_prior : tuple of two floats, default=None
         Shape and rate of a Gamma prior of the concentration, which is then sampled. None keeps the concentration fixed.
-        Give it if you do not know the concentration.
     max_components : int, default=None
-        Maximum number of clusters. None is no limit. Set it to limit time and memory.
+        Maximum number of clusters, which limits time and memory. None is no limit.
     word_prior : float, default=0.03
         Dirichlet parameter of every word in every cluster ("multinomial"). Lower it for more, and more specific,
         clusters. On long texts it has far more effect on their number than the concentration.
     mean_precision_prior : float, default=None
-        kappa_0, the weight of the prior of a mean in rows (Gaussians). None chooses it with ``covariance_prior``. Set
-        it if you know the ratio of the variance within clusters to that of their means.
+        kappa_0, the weight of the prior of a mean in rows (Gaussians). None chooses it with ``covariance_prior``.
     mean_prior : array-like of shape (n_features,), default=None
-        Prior of the means (Gaussians). None means the mean of the first call's data; give it if they are not typical.
+        Prior of the means (Gaussians). None means the mean of the first call's data.
     degrees_of_freedom_prior : float, default=None
         nu_0 of the Wishart or Gamma prior (Gaussians). None chooses it with ``covariance_prior``. Raise it for clusters
         of similar covariance.
@@ -83,29 +81,28 @@ class GibbsNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator):
         B_0 (Gaussians) in scikit-learn's shapes. None chooses the prior by the evidence of up to 1000 rows of the first
         call: the within-cluster share of each column's variance, its weight in rows, and ``column_scales_``. With a
         given B_0, None means kappa_0 = 0.1 and nu_0 = n_features + 2 (3 for "diag", "spherical") for the other two.
-        Give it if you know the covariance within clusters.
     init_params : {"streaming", "single", "sequential"}, default="streaming"
         Initialisation of a chain: the clusters of one epoch of StreamingNGGPMixture ("streaming"), one cluster of all
-        rows ("single"), or clusters drawn for one row after another ("sequential"). Use "single" or "sequential" to
-        test whether chains forget their initialisation.
+        rows ("single"), or clusters drawn for one row after another ("sequential"). Chains from "single" and
+        "sequential" show whether they forget their initialisation.
     split_merge : bool, default=True
         Whether each epoch also proposes to split and to merge clusters [3]_, which moves many rows at once. Set False
-        to save time if chains agree without it. Weighted rows have no such proposals: a weighted row is one arrival of
-        that mass, and the joint distribution of such draws that an acceptance probability needs does not exist.
+        to save time. Weighted rows have no such proposals: a weighted row is one arrival of that mass, and the joint
+        distribution of such draws that an acceptance probability needs does not exist.
     n_chains : int, default=1
-        Number of chains, run one after the other, each with its own order of rows and random numbers. Raise it for a
-        meaningful ``r_hat_`` and a warning if chains disagree.
+        Number of chains, run one after the other, each with its own order of rows and random numbers. ``r_hat_``
+        compares several, and a warning says if they disagree.
     max_iter : int, default=200
-        Epochs of each chain. Raise it if chains disagree.
+        Epochs of each chain.
     burn_in : int, default=None
-        Epochs before the first sample. None means half of ``max_iter``. Raise it if "log_joint" of ``history_`` still
-        rises there.
+        Epochs before the first sample. None means half of ``max_iter``. It is too small if "log_joint" of ``history_``
+        still rises there.
     thin : int, default=10
-        Epochs between two samples. Lower it for more samples in more memory.
+        Epochs between two samples. Smaller values keep more samples, in more memory.
     verbose : int, default=0
-        Number of epochs between printed lines; 0 prints none. Set 1 to watch a long fit.
+        Number of epochs between printed lines; 0 prints none.
     random_state : int, RandomState instance or None, default=None
-        Seed of the draws and of the order of rows. Give an integer to repeat a result.
+        Seed of the draws and of the order of rows. An integer makes results repeatable.
 
     Attributes
     ----------

@@ -65,31 +65,30 @@ class StreamingNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator
         Distribution of a cluster: "multinomial" for word counts; or a Gaussian with full, diagonal or spherical
         covariance, or with full covariance and mean zero. "auto" treats sparse rows as counts, and dense whole numbers
         if columns are many, most entries are zero and most non-zeros are 1. It warns in doubt. For other rows the
-        evidence of the first ones chooses "full" or "diag"; above 100 features it is "diag". See ``likelihood_``. Set
-        it if you know the shape of a cluster.
+        evidence of the first ones chooses "full" or "diag"; above 100 features it is "diag". See ``likelihood_``.
     concentration : float, default=None
         a of the prior. Raise it to open more clusters. None means 1 for Gaussians and 1000 for "multinomial": one
         shared word of a short text outweighs a smaller prior of a new cluster, and long texts hardly depend on it.
     discount : float in [0, 1), default=0.0
-        sigma: 0 is a Dirichlet process, 0.5 a normalized inverse Gaussian process. Raise it for more small clusters.
+        sigma: 0 is a Dirichlet process, 0.5 a normalized inverse Gaussian process. Larger values make small clusters
+        more probable.
     tilt : float, default=1.0
-        tau of the prior. Only ``concentration * tilt ** discount`` matters. Set 0 for the normalized stable process,
-        for which the concentration does not matter; else change ``concentration`` instead.
+        tau of the prior. Only ``concentration * tilt ** discount`` matters. 0 is the normalized stable process, for
+        which the concentration does not matter.
     new_cluster_threshold : float, default=None
         epsilon: a row opens a cluster if its responsibility for a new one is larger. At least ``discount``. None means
-        max(0.5, discount + 0.001); smaller values open many clusters that win no further row. Raise it to open fewer.
+        max(0.5, discount + 0.001); smaller values open many clusters that win no further row.
     n_nonzero : int, default=None
-        Maximum number L of non-zero responsibilities of a row. None keeps those above 1e-6. Set it to save time.
+        Maximum number L of non-zero responsibilities of a row. None keeps those above 1e-6.
     max_components : int, default=None
-        Maximum number of clusters. None is no limit. Set it to limit time and memory.
+        Maximum number of clusters, which limits time and memory. None is no limit.
     word_prior : float, default=0.03
         Dirichlet parameter of every word in every cluster ("multinomial"). Lower it for more, and more specific,
         clusters. On long texts it has far more effect on their number than the concentration.
     mean_precision_prior : float, default=None
-        kappa_0, the weight of the prior of a mean in rows (Gaussians). None chooses it with ``covariance_prior``. Set
-        it if you know the ratio of the variance within clusters to that of their means.
+        kappa_0, the weight of the prior of a mean in rows (Gaussians). None chooses it with ``covariance_prior``.
     mean_prior : array-like of shape (n_features,), default=None
-        Prior of the means (Gaussians). None means the mean of the first call's data; give it if they are not typical.
+        Prior of the means (Gaussians). None means the mean of the first call's data.
     degrees_of_freedom_prior : float, default=None
         nu_0 of the Wishart or Gamma prior (Gaussians). None chooses it with ``covariance_prior``. Raise it for clusters
         of similar covariance.
@@ -97,12 +96,10 @@ class StreamingNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator
         B_0 (Gaussians) in scikit-learn's shapes. None chooses the prior by the evidence of up to 1000 rows of the first
         call: the within-cluster share of each column's variance, its weight in rows, and ``column_scales_``. With a
         given B_0, None means kappa_0 = 0.1 and nu_0 = n_features + 2 (3 for "diag", "spherical") for the other two.
-        Give it if you know the covariance within clusters.
     u_rule : {"mode", "quadrature"} or tuple, default="mode"
         Treatment of the auxiliary variable U in the prior weights: U fixed at the mode of log U, or U integrated out.
         The number of clusters in its posterior is their expectation under the responsibilities; with a tuple ("mode",
-        "count") or ("quadrature", "count") it is the number of existing clusters. Use another value only to compare
-        approximations with a ``discount``: labels hardly depend on it.
+        "count") or ("quadrature", "count") it is the number of existing clusters. Labels hardly depend on it.
     merge_criterion : {"auto", "bayes_factor", "responsibility", "similarity"} or tuple, default="auto"
         Criterion for merging two clusters: the log Bayes factor of one cluster against two, the overlap of their
         responsibilities (one minus the normalized L1 distance [3]_), or the similarity of their means or densities.
@@ -112,11 +109,11 @@ class StreamingNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator
         has several clusters.
     merge_every : int, default=1000
         Rows between two searches for clusters to merge or prune, in a single epoch; for Bayes factors of documents also
-        at least 2 n_features words. Several epochs have one search after each. Lower it to merge sooner, in more time.
+        at least 2 n_features words. Several epochs have one search after each. Smaller values merge sooner.
     prune_threshold : float, default=None
         Clusters with less expected mass are forgotten, with their rows, at the second search after they were opened.
         None forgets only clusters that can win no further row. Several epochs ignore it: they remove clusters whose
-        mass falls to ``new_cluster_threshold`` and assign their rows again. Set it if a stream has outliers.
+        mass falls to ``new_cluster_threshold`` and assign their rows again.
     half_life : float, default=None
         Number of further rows after which a row counts half. Set it if clusters drift or end. Every ``merge_every``
         rows all sums shrink, and clusters with less than a twentieth of a row are removed. Several epochs ignore it.
@@ -124,21 +121,21 @@ class StreamingNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator
         Epochs of ``fit``: one of assumed density filtering, then expectation propagation. With "full", several epochs
         and no weights, a sampler first settles 4,096 rows and their prior. "auto" is 2 for Gaussians, whose first rows
         arrive before clusters exist; 1 for counts, or with ``discount``, ``prune_threshold``, ``half_life`` or
-        ``n_shards``. Set 1 to save time.
+        ``n_shards``.
     n_shards : int, default=1
         Number of shards: ``fit`` streams them separately, in ``n_jobs`` threads, and joins their clusters (for
-        documents repeatedly, after one stream over a tenth). The result differs but is as good. Raise it to use
-        threads.
+        documents repeatedly, after one stream over a tenth). The result differs but is as good. One shard uses one
+        thread.
     tol : float, default=1e-3
-        ``fit`` stops when an epoch changes less than this share of all responsibilities. Lower it to run more epochs.
+        ``fit`` stops when an epoch changes less than this share of all responsibilities.
     shuffle : bool, default=True
-        Whether ``fit`` visits rows in random order, unlike ``partial_fit``. Set False to keep the order of a stream.
+        Whether ``fit`` visits rows in random order, unlike ``partial_fit``. False keeps the order of rows.
     n_jobs : int, default=None
-        Threads for ``n_shards``. Set -1 to use all cores; results have the same bits for any number.
+        Threads for ``n_shards``. -1 uses all cores; results have the same bits for any number.
     verbose : int, default=0
-        Number of epochs between printed lines; 0 prints none. Set 1 to watch a long fit.
+        Number of epochs between printed lines; 0 prints none.
     random_state : int, RandomState instance or None, default=None
-        Seed of the order of rows. Give an integer to repeat a result.
+        Seed of the order of rows. An integer makes results repeatable.
 
     Attributes
     ----------

@@ -65,7 +65,7 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
     Parameters
     ----------
     n_components : int, default=1
-        Number of components K. Compare several by ``bic``, or by the ``score`` of held-out rows.
+        Number of components K. ``bic``, or the ``score`` of held-out rows, compares several.
     n_nonzero : int or None, default=4
         Maximum number L of non-zero responsibilities of a row. 1 is hard assignment; None, or K and more, is dense.
         Raise it while the held-out ``score`` increases; lower it to save time.
@@ -78,27 +78,26 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
         hundreds of numbers. ("low_rank", 8) has 8 loadings for each component; n_features - 1 loadings give a full
         covariance. "low_rank" alone sets their number to a fifth of the rows per component, from 1 to 16, because a
         component with as many loadings as rows overfits. In ``partial_fit`` it counts the rows of the first block, or
-        ``total_samples``. Use "diag" if components have few rows.
+        ``total_samples``.
     inference : {"vb", "em"}, default="vb"
         Variational Bayes ("vb"), or maximum likelihood by expectation maximisation ("em"). Use "vb" for many components
-        with few rows each, and "em" to compare with other programs.
+        with few rows each.
     learning_method : {"memoized", "batch", "online"}, default="memoized"
         Algorithm of ``fit``. "memoized" [2]_ takes a step after each of about ten batches and stores the statistics of
         each batch: its bound never decreases, as with "batch", and it is faster. "online" [3]_ takes steps of
-        decreasing size on random batches. It stores no statistics of batches and computes no bound. Use "online" for
-        large data and few epochs. ``partial_fit`` does not use this parameter.
+        decreasing size on random batches. It stores no statistics of batches and computes no bound. ``partial_fit``
+        does not use this parameter.
     candidates : {"auto", "all"} or int, default="auto"
         Components whose weights are computed for a row during learning. "all" is exact. An int is the length of a list
         of the row's best components, at least ``n_nonzero``. The next epoch tries the neighbours of the list and some
         random components [5]_: it computes about 30 weights for each row, for any K, and the bound still never
         decreases. In ``partial_fit`` rows have no lists, and an int saves at most three quarters of the weights. All
         rows try all components in the first epoch, and again if their lists miss good components. "auto" means max(4,
-        n_nonzero) in ``fit`` from 100 components on, else "all". Use "all" to rule out that lists change a result.
-        Predictions and scores are always exact.
+        n_nonzero) in ``fit`` from 100 components on, else "all". Predictions and scores are always exact.
     weight_concentration_prior_type : {"dirichlet_distribution", "dirichlet_process"}, default="dirichlet_distribution"
         Prior of the weights (VB): a symmetric Dirichlet distribution, or a Dirichlet process truncated at K
-        (stick-breaking). The first stick belongs to the largest component, and so on; components are not reordered. Use
-        "dirichlet_process" to compare with scikit-learn's BayesianGaussianMixture, whose default it is.
+        (stick-breaking). The first stick belongs to the largest component, and so on; components are not reordered.
+        "dirichlet_process" is the default of scikit-learn's BayesianGaussianMixture.
     weight_concentration_prior : float, default=None
         Dirichlet parameter of each component, or concentration of the process. None means 1 / K. Raise it for more even
         weights.
@@ -106,8 +105,7 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
         kappa_0: the prior of a mean counts as this number of rows (VB). None means 1e-4. Raise it to shrink the means
         of small components towards ``mean_prior``.
     mean_prior : array-like of shape (n_features,), default=None
-        Prior of the means (VB). None means the mean of the data. Give it if the mean of the data is not typical of
-        future rows.
+        Prior of the means (VB). None means the mean of the data.
     degrees_of_freedom_prior : float, default=None
         nu_0 of the Wishart or Gamma prior (VB). It must be greater than n_features - 1, or than 0 for diagonal and
         spherical covariances. None means n_features + 2, or 3 for diagonal and spherical covariances. Raise it to make
@@ -120,13 +118,12 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
         outliers, such as typing errors, do not change the scale of a column. "learned" begins with a tenth of this B_0,
         and each component learns the scale s_k >= 1 of B_0 that maximises its evidence ("full", "diag", "low_rank",
         "zero_mean"). ("learned", B_0) learns scales of a given B_0. None means "learned" from 16 components on if the
-        covariance type has scales, else "fixed". Use "fixed" for few components that must be meaningful clusters;
-        scales improve densities instead.
+        covariance type has scales, else "fixed". Use "learned" for densities if components have few rows.
     reg_covar : float, default=None
         Number added to the variances of the components. In VB, N_k times this number is added to B_k, as in
         scikit-learn. None means 1e-6 for EM, and for VB 1e-6 times the variance of each column. For a constant column,
         VB uses its squared value or the median variance of all non-constant columns, whichever is larger, divided by N
-        + 1. Raise it if an error says that a covariance is not positive definite, or a component too narrow.
+        + 1. An error names it if a covariance is not positive definite, or a component too narrow.
     init_params : str, array-like of shape (n_components, n_features) or dict, default="auto"
         Initialisation. "kmeans": scikit-learn's k-means; "kmeans_scaled": k-means on columns of equal standard
         deviation; "kmeans_range": on columns of equal range; "k-means++": its seeds alone; "splitting": repeated splits
@@ -136,36 +133,35 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
         moves seeds by EM if that raises the likelihood of held-out rows. An array gives initial means. A dict gives
         any of "weights", "means" and "precisions", in the shapes of scikit-learn's GaussianMixture (precisions that
         components share lack the axis n_components), or "responsibilities", a matrix of shape (n_samples,
-        n_components), dense or sparse. Give values if you know them, and a name if "auto" takes too long.
+        n_components), dense or sparse.
     n_init : int, default=1
         Number of initialisations. Each takes a few steps on a subset of the rows; held-out rows choose the best, and
-        the fit continues from it, in ``partial_fit`` too. Raise it if the scores of fits with different seeds differ
-        much.
+        the fit continues from it, in ``partial_fit`` too.
     max_iter : int, default=100
-        Maximum number of epochs. Raise it after a ConvergenceWarning.
+        Maximum number of epochs. A ConvergenceWarning says when it was too small.
     tol : float, default=1e-3
         Convergence threshold: the fit stops when an epoch gains less than this per row, in nats. Zero runs ``max_iter``
-        epochs without a warning. Lower it for more exact parameters in more epochs.
+        epochs without a warning. Smaller values take more epochs.
     batch_size : int, default=None
         Rows of a batch. None means a tenth of the data for "memoized". For "online" it means K times n_features if each
-        component has its own covariance matrix, else 10 K. In both cases it is at least 1,000 and 10 K. Lower it for
-        more steps in an epoch; raise it if the stored statistics of batches take too much memory.
+        component has its own covariance matrix, else 10 K. In both cases it is at least 1,000 and 10 K. Smaller batches
+        mean more steps in an epoch, and for "memoized" more stored statistics.
     total_samples : float, default=None
         Size of the data set if the blocks of ``partial_fit`` are random batches of it. None means that every row is new
-        and counts the same. Set it if rows come again.
+        and counts the same.
     step_size : tuple, default=(10.0, 0.6)
-        Offset and decay of online steps and of ``partial_fit`` with ``total_samples``: step t = 1, 2, ... has size
-        (t + offset) ** -decay. Lower the decay towards 0.5 if late batches must count more; raise the offset if the
-        first batches are not typical. For drifting data without ``total_samples``, ("half_life", h) makes a row of
-        ``partial_fit`` count half after h further rows.
+        Offset and decay of online steps and of ``partial_fit`` with ``total_samples``: step t = 1, 2, ... has size (t +
+        offset) ** -decay. A smaller decay gives late batches more weight, a larger offset gives the first batches less.
+        For drifting data without ``total_samples``, ("half_life", h) makes a row of ``partial_fit`` count half after h
+        further rows.
     warm_start : bool, default=False
-        Whether ``fit`` continues from the last fitted mixture. Set it to add epochs to a fit.
+        Whether ``fit`` continues from the last fitted mixture.
     n_jobs : int, default=None
-        Number of threads. Set -1 to use all cores. Results have the same bits for any number.
+        Number of threads. -1 uses all cores. Results have the same bits for any number.
     verbose : int, default=0
-        Number of epochs between printed lines; 0 prints none. Set 1 to watch a long fit.
+        Number of epochs between printed lines; 0 prints none.
     random_state : int, RandomState instance or None, default=None
-        Seed of the initialisation, the batches and ``sample``. Give an integer to repeat a result.
+        Seed of the initialisation, the batches and ``sample``. An integer makes results repeatable.
 
     Attributes
     ----------

@@ -53,21 +53,19 @@ class SkipGramTopicModel(SkipGramPredictMixin, AdditiveEstimator):
     Parameters
     ----------
     n_components : int, default=10
-        Number of topics K. Use hundreds for a vocabulary of thousands of words.
+        Number of topics K.
     window : int, default=5
-        Number of places on each side of a word that are its context. It ends at the borders of the document. Raise it
-        for topics of themes; lower it for topics of words of the same use.
+        Number of places on each side of a word that are its context. It ends at the borders of the document.
     inference : {"scvb0", "gibbs", "mhw"}, default="scvb0"
         "scvb0": stochastic collapsed variational inference on batches, for data of any size and streams. "gibbs":
         collapsed Gibbs sampling, which draws the topic of every position from its exact conditional; its time is
         proportional to the number of topics, and the topics of all positions are in memory. "mhw": sampling from the
         same posterior by Metropolis-Hastings-Walker proposals from alias tables of the context words, with annealing,
-        in time that does not depend on the number of topics. Use "gibbs" or "mhw" to compare with samples of the
-        posterior.
+        in time that does not depend on the number of topics.
     sampler : {"auto", "dense", "mhw"}, default="auto"
         How "scvb0" visits a position. "dense": responsibilities of all topics, by vector instructions. "mhw":
         ``n_samples`` proposals of a chain whose state is kept between visits ([2]_ Eq. 10). "auto" is "dense" up to
-        2,000 topics. Use "mhw" below 2,000 topics only to compare with [2]_.
+        2,000 topics.
     input_topic_prior : float or array-like of shape (n_components,), default=None
         Dirichlet prior alpha of each topic of an input word. None means 0.1, or 5 / K for more than 50 topics. Raise it
         to give words more topics.
@@ -75,51 +73,50 @@ class SkipGramTopicModel(SkipGramPredictMixin, AdditiveEstimator):
         Dirichlet prior beta of each context word of a topic. None means 0.01 for each place of a window, which is 0.1
         for ``window=5``, because every word is counted that often. Raise it to give topics more words.
     n_words : int, default=None
-        Size V of the vocabulary. None takes the largest word number in the first data; set it for streams.
+        Size V of the vocabulary. None takes the largest word number in the first data; later data may have no larger
+        one.
     n_samples : int, default=None
         Samples of a position in a visit. "mhw": proposals of its chain; None means 5. "dense": topics that it adds to
-        the counts, each for an equal part of its responsibilities; None means 16. Raise it for better held-out scores
-        in more time.
+        the counts, each for an equal part of its responsibilities; None means 16.
     annealing : tuple of three floats, default=None
         (start, final, cooling) for "scvb0" and "mhw": conditionals are raised to the power 1 / T, with T = final +
         start cooling^epochs. None means (2 ``window``, 1, 0.9^5 = 0.59): the start is the number of factors of a
-        context, and the end samples from the model. Use a final temperature near 0 to optimise at the end: 1e-5 in
-        [2]_, 1e-4 with a cooling of 0.99 in [1]_. Slower cooling takes more epochs. A start of 0 switches annealing
-        off.
+        context, and the end samples from the model. A final temperature near 0 optimises at the end: 1e-5 in [2]_, 1e-4
+        with a cooling of 0.99 in [1]_. Slower cooling takes more epochs. A start of 0 switches annealing off.
     init_params : {"random"} or array-like of shape (n_components, n_words), default="random"
         Initialisation: "random", word frequencies with noise ("scvb0") or random topics of all positions; or an array
-        of topics. Give an array to refine topics of another model.
+        of topics.
     max_iter : int, default=20
-        Number of epochs. Raise it with slower cooling.
+        Number of epochs.
     burn_in : int, default=None
         Epochs of "gibbs" and "mhw" before the first sample; counts are averaged over the epochs after it. None means
-        half of ``max_iter``. Raise it if ``history_`` shows that the chain is not stationary yet.
+        half of ``max_iter``. ``history_`` shows whether the chain is stationary by then.
     batch_size : int, default=None
         Documents per batch. None means 100 tokens per topic, between 2,000 and 50,000 tokens, and at least 64 batches
-        per epoch. Lower it to learn more in the first epochs.
+        per epoch.
     mini_epoch : tuple of two ints, default=None
         With (size, visits), ``size`` documents are visited ``visits`` times in a row before their chains are dropped.
-        None keeps the chains between epochs; set it if that takes too much memory.
+        None keeps the chains between epochs, which takes more memory.
     total_samples : float, default=None
-        Size of the corpus from which ``partial_fit`` gets batches. None: every document is new and has equal weight.
-        Set it if documents come again.
+        Size of the corpus from which ``partial_fit`` gets batches. None: every document is new and has equal weight. A
+        number means that documents come again.
     step_size : tuple of two floats, default=(1.0, 0.6)
-        Offset and decay of steps and of ``partial_fit`` with ``total_samples``: step t = 1, 2, ... has size
-        (t + offset) ** -decay. Lower the decay towards 0.5 if late batches must count more; raise the offset if the
-        first batches are not typical. The default offset is smaller than that of mixtures, because the first
-        batches replace counts of topics that are alike.
+        Offset and decay of steps and of ``partial_fit`` with ``total_samples``: step t = 1, 2, ... has size (t +
+        offset) ** -decay. A smaller decay gives late batches more weight, a larger offset gives the first batches less.
+        The default offset is smaller than that of mixtures, because the first batches replace counts of topics that are
+        alike.
     input_step_size : tuple of two floats, default=(5.0, 0.9)
-        Offset and decay of the steps of an input word's topics: after its occurrence t = 1, 2, ... they move by
-        (t + offset) ** -decay. Every word has its own t. Lower the decay if the meanings of words change.
+        Offset and decay of the steps of an input word's topics: after its occurrence t = 1, 2, ... they move by (t +
+        offset) ** -decay. Every word has its own t. A smaller decay forgets earlier occurrences faster.
     warm_start : bool, default=False
-        Initialise ``fit`` with the topics of the last fit, for "scvb0". Set it to add epochs to a fit.
+        Initialise ``fit`` with the topics of the last fit, for "scvb0".
     n_jobs : int, default=None
         Number of threads of "scvb0" and of predictions. Results have the same bits for any number. "gibbs" and "mhw"
-        fit with one thread. Set -1 to use all cores.
+        fit with one thread. -1 uses all cores.
     verbose : int, default=0
-        Number of epochs between printed lines; 0 prints none. Set 1 to watch a long fit.
+        Number of epochs between printed lines; 0 prints none.
     random_state : int, RandomState instance or None, default=None
-        Seed of the initialisation, the batches and the samples. Give an integer to repeat a result.
+        Seed of the initialisation, the batches and the samples. An integer makes results repeatable.
 
     Attributes
     ----------

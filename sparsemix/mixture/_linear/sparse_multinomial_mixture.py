@@ -24,25 +24,23 @@ class SparseMultinomialMixture(LinearEstimator):
     Parameters
     ----------
     n_components : int, default=1
-        Number of components K. Compare several by ``bic``, or by the ``score`` of held-out rows.
+        Number of components K. ``bic``, or the ``score`` of held-out rows, compares several.
     n_nonzero : int or None, default=4
         Maximum number L of non-zero responsibilities of a row. 1 is hard assignment; None, or K and more, is dense.
         Raise it while the held-out ``score`` increases; lower it to save time.
     inference : {"em", "vb"}, default="em"
         "em" is expectation maximisation: it adds ``word_prior`` to each count before it normalises word proportions,
         and weights have no prior. "vb" is variational Bayes over weights and word proportions ([1]_ Appendix B.2). Its
-        labels were worse on tweets and nearly the same on titles and abstracts. Use "vb" if you need a lower bound of
-        the evidence.
+        labels were worse on tweets and nearly the same on titles and abstracts. It has a lower bound of the evidence.
     learning_method : {"memoized", "batch", "online"}, default="memoized"
         Algorithm of ``fit``, as in SparseGaussianMixture. "memoized" takes a step after each of about ten batches and
         stores the statistics of each batch: its bound never decreases, as with "batch", and it is faster. "online"
-        takes steps of decreasing size on random batches. It stores no statistics of batches and computes no bound. Use
-        "online" for large data and few epochs. ``partial_fit`` does not use this parameter.
+        takes steps of decreasing size on random batches. It stores no statistics of batches and computes no bound.
+        ``partial_fit`` does not use this parameter.
     candidates : {"auto", "all"} or int, default="auto"
         Components whose weights are computed for a row during learning, as in SparseGaussianMixture. "auto" keeps lists
         of max(4, n_nonzero) components in ``fit`` from 500 components on (dense rows of directions: from 100 on), else
-        it computes all weights. Use "all" to rule out that lists change a result. Predictions and scores are always
-        exact.
+        it computes all weights. Predictions and scores are always exact.
     word_prior : float, default=0.1
         Dirichlet parameter of each word in each component. Lower it for components of fewer words.
     weight_concentration_prior : float, default=None
@@ -50,33 +48,30 @@ class SparseMultinomialMixture(LinearEstimator):
     init_params : str, array-like of shape (n_components, n_features) or dict, default="k-means++"
         Initialisation: "k-means++" seeds with documents that are far apart in likelihood, "random_from_data" with
         random documents; "random" draws random labels. An array gives initial word proportions. A dict gives them as
-        "means", or "responsibilities", a matrix of shape (n_samples, n_components), dense or sparse. Give values if you
-        know them.
+        "means", or "responsibilities", a matrix of shape (n_samples, n_components), dense or sparse.
     max_iter : int, default=100
-        Maximum number of epochs. Raise it after a ConvergenceWarning.
+        Maximum number of epochs. A ConvergenceWarning says when it was too small.
     tol : float, default=1e-2
-        Convergence threshold: the fit stops when an epoch gains less than this per row, in nats. Lower it for more
-        exact parameters in more epochs. The default is larger than that of SparseGaussianMixture: a row has a log
-        density of tens to hundreds of nats, in which a gain of 0.01 changes no label.
+        Convergence threshold: the fit stops when an epoch gains less than this per row, in nats. Smaller values take
+        more epochs. The default is larger than that of SparseGaussianMixture: a row has a log density of tens to
+        hundreds of nats, in which a gain of 0.01 changes no label.
     batch_size : int, default=None
         Rows of a batch. None means a tenth of the data for "memoized" and 10 K for "online"; in both cases at least
-        1,000 and 10 K. Lower it for more steps in an epoch; raise it if the stored statistics of batches take too much
-        memory.
+        1,000 and 10 K. Smaller batches mean more steps in an epoch, and for "memoized" more stored statistics.
     total_samples : float, default=None
         Size of the data set if the blocks of ``partial_fit`` are random batches of it. None means that every row is new
-        and counts the same. Set it if rows come again.
+        and counts the same.
     step_size : tuple of two floats, default=(10.0, 0.6)
-        Offset and decay of online steps and of ``partial_fit`` with ``total_samples``: step t = 1, 2, ... has size
-        (t + offset) ** -decay. Lower the decay towards 0.5 if late batches must count more; raise the offset if the
-        first batches are not typical.
+        Offset and decay of online steps and of ``partial_fit`` with ``total_samples``: step t = 1, 2, ... has size (t +
+        offset) ** -decay. A smaller decay gives late batches more weight, a larger offset gives the first batches less.
     warm_start : bool, default=False
-        Whether ``fit`` continues from the last fitted mixture. Set it to add epochs to a fit.
+        Whether ``fit`` continues from the last fitted mixture.
     n_jobs : int, default=None
-        Number of threads. Set -1 to use all cores. Results have the same bits for any number.
+        Number of threads. -1 uses all cores. Results have the same bits for any number.
     verbose : int, default=0
-        Number of epochs between printed lines; 0 prints none. Set 1 to watch a long fit.
+        Number of epochs between printed lines; 0 prints none.
     random_state : int, RandomState instance or None, default=None
-        Seed of the initialisation, the batches and draws. Give an integer to repeat a result.
+        Seed of the initialisation, the batches and draws. An integer makes results repeatable.
 
     Attributes
     ----------

@@ -60,11 +60,11 @@ class CollapsedLDA(TopicPredictMixin, SparsemixEstimator):
     Parameters
     ----------
     n_components : int, default=10
-        Number of topics K. Compare several with :func:`sparsemix.topics.choose_n_topics`.
+        Number of topics K. :func:`sparsemix.topics.choose_n_topics` compares several.
     inference : {"cvb0", "cvb", "gibbs"}, default="cvb0"
         "cvb0" [1]_ stores expected counts. "cvb" [2]_ also stores their variances for a second-order correction, and
-        takes four times as long. "gibbs" [3]_ draws one topic for each token; counts must be whole numbers. Use "gibbs"
-        if the responsibilities of "cvb0" do not fit in memory.
+        takes four times as long. "gibbs" [3]_ draws one topic for each token; counts must be whole numbers. It stores
+        no responsibilities.
     doc_topic_prior : float, "learned" or array-like of shape (n_components,), default=None
         Dirichlet prior alpha of each topic in a document. None means 0.1, or 5 / K for more than 50 topics. Raise it to
         give documents more topics. "learned" begins with the default and learns a value for every topic after each
@@ -74,34 +74,32 @@ class CollapsedLDA(TopicPredictMixin, SparsemixEstimator):
         begins with the default and learns one value for all words after each sweep except the first ten.
     init_params : "random" or array-like of shape (n_components, n_features), default="random"
         Initialisation: "random", responsibilities from a flat Dirichlet distribution ("gibbs": uniform random topics);
-        or an array of topics, such as ``components_`` of another model, used in the first sweep. Give
-        an array to refine topics of another model.
+        or an array of topics, such as ``components_`` of another model, used in the first sweep.
     max_iter : int, default=200
-        Number of sweeps over all documents; for "cvb0" and "cvb" the maximal number. Raise it after a
-        ConvergenceWarning, and for "gibbs" until "log_joint" of ``history_`` has stopped rising.
+        Number of sweeps over all documents; for "cvb0" and "cvb" the maximal number. A ConvergenceWarning says when it
+        was too small; for "gibbs", "log_joint" of ``history_`` still rises then.
     tol : float, default=None
         Convergence criterion. "cvb": a sweep improves the bound by less than this, in nats per token; None means 1e-3.
         "cvb0", which has no bound: a sweep changes the responsibilities of a token by less than this; None means 5e-3.
         The change is the sum of absolute changes over topics, from 0 to 2, averaged over tokens. Both make at least
-        twelve sweeps, because similar initial topics change slowly. "gibbs" always makes ``max_iter`` sweeps. Raise it
-        for a first look.
+        twelve sweeps, because similar initial topics change slowly. "gibbs" always makes ``max_iter`` sweeps.
     burn_in : int, default=None
-        Sweeps of "gibbs" before the first sample. None means half of ``max_iter``. Raise it if "log_joint" of
+        Sweeps of "gibbs" before the first sample. None means half of ``max_iter``. It is too small if "log_joint" of
         ``history_`` still rises there.
     thin : int, default=5
-        Sweeps of "gibbs" between samples after the burn-in. Lower it if there are few sweeps.
+        Sweeps of "gibbs" between samples after the burn-in.
     max_doc_update_iter : int, default=100
-        Maximal number of iterations per document in ``transform``. Lower it to bound the time of long documents.
+        Maximal number of iterations per document in ``transform``.
     warm_start : bool, default=False
         Keep the responsibilities (or topics of tokens) after ``fit``; the next ``fit`` continues from them. With other
-        documents or another method, it is initialised with the topics of the last fit. Set it to add sweeps to a fit.
+        documents or another method, it is initialised with the topics of the last fit.
     n_jobs : int, default=None
         Number of threads of ``transform`` and ``score``; results have the same bits for any number. ``fit`` uses one.
-        Set -1 to use all cores.
+        -1 uses all cores.
     verbose : int, default=0
-        Number of epochs between printed lines; 0 prints none. Set 1 to watch a long fit.
+        Number of epochs between printed lines; 0 prints none.
     random_state : int, RandomState instance or None, default=None
-        Seed of the initialisation, and of all draws of "gibbs". Give an integer to repeat a result.
+        Seed of the initialisation, and of all draws of "gibbs". An integer makes results repeatable.
 
     Attributes
     ----------

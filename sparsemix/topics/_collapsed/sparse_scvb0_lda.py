@@ -45,33 +45,31 @@ class SparseSCVB0LDA(AdditiveTopics):
     Parameters
     ----------
     n_components : int, default=10
-        Number of topics K. Compare several with :func:`sparsemix.topics.choose_n_topics`.
+        Number of topics K. :func:`sparsemix.topics.choose_n_topics` compares several.
     max_iter : int, default=None
         Largest number of epochs. None chooses it from the mean number of tokens of a document: 20 for 60 tokens, 10 for
         240 or more, 60 for 7 or fewer; at most 20 if that would visit more than 50 million tokens. ``early_stopping``
-        may double it. Lower it for a first look at a large corpus.
+        may double it.
     early_stopping : bool or "auto", default="auto"
         End the fit when the score of held-out documents has stopped improving, and keep the best topics
         (:doc:`/topics/choosing`). The documents are ``validation_data`` of ``fit``. "auto" holds out nothing else:
         without ``validation_data`` the number of epochs is ``max_iter``. True sets aside a random tenth of X, at most
         500 documents, if there is no ``validation_data``. False makes ``max_iter`` epochs, and records the scores of
-        ``validation_data`` in ``history_``. Early stopping stores one more table of counts. Set True if you do not know
-        how many epochs the corpus needs.
+        ``validation_data`` in ``history_``. Early stopping stores one more table of counts.
     n_jobs : int, default=None
-        Number of threads. Set -1 to use all cores. Results have the same bits for any number.
+        Number of threads. -1 uses all cores. Results have the same bits for any number.
     verbose : int, default=0
-        Number of epochs between printed lines; 0 prints none. Set 1 to watch a long fit.
+        Number of epochs between printed lines; 0 prints none.
     random_state : int, RandomState instance or None, default=None
-        Seed of the initialisation, the batches and the samples. Give an integer to repeat a result.
+        Seed of the initialisation, the batches and the samples. An integer makes results repeatable.
 
     Other Parameters
     ----------------
     doc_topic_prior : float, "learned" or array-like of shape (n_components,), default=None
         Dirichlet prior alpha of each topic in a document. None means 0.1, or 5 / K for more than 50 topics. Raise it to
-        give documents more topics. "learned" begins with the default and learns a value for every topic in each step:
-        use it if some topics are in most documents. The dense initialisation does not affect it. ``sampler="dense"``
-        overestimates the prior of rare topics by a factor of two or more, because every token is shared among all
-        topics.
+        give documents more topics. "learned" begins with the default and learns a value for every topic in each step.
+        The dense initialisation does not affect it. ``sampler="dense"`` overestimates the prior of rare topics by a
+        factor of two or more, because every token is shared among all topics.
     topic_word_prior : float or "learned", default=None
         Dirichlet prior beta of each word in a topic. None means 0.01. Raise it to give topics more words. "learned"
         begins with the default and learns one value for all words once per epoch.
@@ -82,56 +80,52 @@ class SparseSCVB0LDA(AdditiveTopics):
         of a word that repeats in a document are drawn together, which is approximate. "mhw": ``n_samples`` samples per
         word by Metropolis-Hastings-Walker chains. "gibbs" gives better topics in less time and memory: "mhw" takes 4
         bytes for each word and topic, the same again during the initialisation, and alias tables (4.3 GB in total at
-        5,000 topics in one case). "auto" is "gibbs", or "dense" with ``local_step_size``. Use "mhw" only to compare
-        with [2]_.
+        5,000 topics in one case). "auto" is "gibbs", or "dense" with ``local_step_size``.
     n_samples : int, default=2
-        For "mhw": samples S per word and sweep for the document's counts. Set it to about the number of tokens of a
-        word in a document. More samples make the counts of short documents too smooth.
+        For "mhw": samples S per word and sweep for the document's counts. More samples make the counts of short
+        documents too smooth.
     burn_in : int, default=1
-        Sweeps over a document's words in each visit before the one that adds to the topics' counts. Raise it for
-        streams, which visit a document once.
+        Sweeps over a document's words in each visit before the one that adds to the topics' counts.
     local_step_size : tuple of two floats, default=None
         Offset and decay of the published inference of a document, for "dense" and "mhw": its counts move by
         (t + offset) ** -decay after its token t = 1, 2, ... of a visit. (10.0, 0.9) is that of [1]_. "mhw" then adds
         its samples to the topics' counts and removes counts of a document below a share 1 / K of the last step ([2]_).
         None keeps exact counts and removes a token's own responsibility before its topic is inferred, which gives
-        better topics of short documents; set it to compare with the papers.
+        better topics of short documents.
     learning_method : {"online", "memoized"}, default="online"
         "online" makes steps of decreasing size on random batches. "memoized" stores the statistics of each batch and
-        replaces them at the next visit. Use it to refine topics of another model, without step sizes.
+        replaces them at the next visit. It needs no step sizes.
     init_params : {"random", "uniform", "em", "bregman"} or array-like of shape (n_components, n_features), \
             default="random"
         Initialisation: "random", the word frequencies of the corpus with noise, or for more than 2,000 topics three
         documents per topic, with packed counts; "uniform", equal topics and documents with random counts; "em", a few
         epochs of dense smoothed EM on a random subset; "bregman", documents chosen by Bregman k-means++; or an array of
-        topics, such as ``components_`` of another model. Memoized learning needs "em" or better. Give an array to
-        refine topics of another model.
+        topics, such as ``components_`` of another model. Memoized learning needs "em" or better.
     max_doc_update_iter : int, default=100
-        Maximal number of iterations per document in ``transform``. Lower it to bound the time of long documents.
+        Maximal number of iterations per document in ``transform``.
     batch_size : int, default=None
         Documents per batch. None means, for "memoized", a 32nd of the corpus but at least 250; for "online", 160 tokens
         per topic, between 16 and 500 documents, and at least 64 batches per epoch. From 500 topics on, up to eight
         batches are visited together once they change the topics by at most a fifth, within 160 tokens per topic and a
-        64th of an epoch. Lower it to learn faster and for more coherent topics; raise it if noise hides rare topics.
+        64th of an epoch.
     n_averaged_iter : int, default=None
         For "online": number of final epochs whose topics are averaged. In these epochs documents are initialised again
         at every visit, and all batches have equal weight. Averaging restores coherence that has decreased, and keeps
-        the score. None means 9 of 20 epochs and at most 10, but 0 for fewer than 5 epochs and with mini-epochs. Set 0
-        if ``fit`` will continue with ``warm_start``.
+        the score. None means 9 of 20 epochs and at most 10, but 0 for fewer than 5 epochs and with mini-epochs.
     mini_epoch : tuple of two ints, default=None
         For "online": with (size, visits), ``size`` documents are visited ``visits`` times in a row, each time from
-        their last state, before their state is dropped. None keeps the state of all documents between epochs; set it
-        if that takes too much memory.
+        their last state, before their state is dropped. None keeps the state of all documents between epochs, which
+        takes more memory.
     total_samples : float, default=None
-        Size of the corpus from which ``partial_fit`` gets batches. None: every document is new and has equal weight.
-        Set it if documents come again.
+        Size of the corpus from which ``partial_fit`` gets batches. None: every document is new and has equal weight. A
+        number means that documents come again.
     step_size : tuple of two floats, default=(1.0, 0.6)
-        Offset and decay of online steps and of ``partial_fit`` with ``total_samples``: step t = 1, 2, ... has size
-        (t + offset) ** -decay. Lower the decay towards 0.5 if late batches must count more; raise the offset if the
-        first batches are not typical. The default offset is smaller than that of mixtures, because the first
-        batches replace counts of topics that are alike.
+        Offset and decay of online steps and of ``partial_fit`` with ``total_samples``: step t = 1, 2, ... has size (t +
+        offset) ** -decay. A smaller decay gives late batches more weight, a larger offset gives the first batches less.
+        The default offset is smaller than that of mixtures, because the first batches replace counts of topics that are
+        alike.
     warm_start : bool, default=False
-        Initialise ``fit`` with the topics of the last fit. Set it to add epochs to a fit.
+        Initialise ``fit`` with the topics of the last fit.
 
     Attributes
     ----------

@@ -43,29 +43,26 @@ class SparseLDA(AdditiveTopics):
     Parameters
     ----------
     n_components : int, default=10
-        Number of topics K. Compare several with :func:`sparsemix.topics.choose_n_topics`.
+        Number of topics K. :func:`sparsemix.topics.choose_n_topics` compares several.
     n_nonzero : int or None, default=8
-        Maximal number L of topics of a word in a document, at most 64. None, or a number of K or more, is dense.
-        Lower it to 2 or 4 to save time; 1 often ends in poor topics.
+        Maximal number L of topics of a word in a document, at most 64. None, or a number of K or more, is dense. Lower
+        it to 2 to save time; 1 gives lower held-out scores.
     doc_topic_prior : float, "learned" or array-like of shape (n_components,), default=None
         Dirichlet prior alpha of each topic in a document. None means 0.1, or 5 / K for more than 50 topics. Raise it to
-        give documents more topics. "learned" begins with the default and learns a value for every topic in each step:
-        use it if some topics are in most documents.
+        give documents more topics. "learned" begins with the default and learns a value for every topic in each step.
     topic_word_prior : float or "learned", default=None
         Dirichlet prior beta of each word in a topic. None means 0.01. Raise it to give topics more words. "learned"
         begins with the default and learns one value for all words in each step.
     learning_method : {"memoized", "batch", "online"}, default="memoized"
         Algorithm of ``fit``. "memoized" [2]_ makes a step after each of about ten batches, and stores the statistics of
         each batch: monotone like "batch", and faster. "online" [3]_ makes steps of decreasing size on random batches;
-        it stores nothing and has no bound. Use it for very large corpora and few epochs. ``partial_fit`` does not use
-        this parameter.
+        it stores nothing and has no bound. ``partial_fit`` does not use this parameter.
     init_params : {"collapsed", "em", "random", "bregman"} or array-like of shape (n_components, n_features), \
             default="collapsed"
         Initialisation: "collapsed", a few epochs of stochastic collapsed inference on a random subset, as in
         ``SparseSCVB0LDA``; "em", a few epochs of dense smoothed EM on a random subset, which leads to a smaller bound
         and less coherent topics; "random", the word frequencies of the corpus with noise; "bregman", documents chosen
-        by Bregman k-means++; or an array of topics, such as ``components_`` of another model. Use another if
-        "collapsed" takes too long; give an array to continue from given topics.
+        by Bregman k-means++; or an array of topics, such as ``components_`` of another model.
     n_restarts : int, default=0
         Restart proposals per document and visit: a topic is emptied, and the result is kept if the bound of the
         document increases [4]_. Set 5 for better held-out scores: they rose by 0.005 to 0.014 nats per token, while the
@@ -75,12 +72,11 @@ class SparseLDA(AdditiveTopics):
         fast. An integer n makes the first n visits cold (True is 1); False or 0 makes all visits cold. Set False for
         a higher bound in about twice the time; held-out scores fell (:doc:`/measured/departures`). Not for "online".
     max_iter : int, default=50
-        Maximal number of epochs. Raise it after a ConvergenceWarning.
+        Maximal number of epochs. A ConvergenceWarning says when it was too small.
     tol : float, default=1e-3
-        The fit has converged when an epoch improves the bound by less than this, in nats per token. Raise it to 1e-2 to
-        compare settings.
+        The fit has converged when an epoch improves the bound by less than this, in nats per token.
     max_doc_update_iter : int, default=100
-        Maximal number of iterations per document. Raise it with a small ``doc_update_tol``.
+        Maximal number of iterations per document.
     doc_update_tol : float, default=0.5
         A document has converged when no topic's expected tokens change by more than this. Lower it to 0.05 to
         compare with [1]_: the bound fell in all fits, and held-out scores stayed within 0.003 nats
@@ -90,20 +86,20 @@ class SparseLDA(AdditiveTopics):
         hundredth, between 256 and 4,096. Lower it to learn more in the first epochs, if batches still have tokens of
         every topic.
     total_samples : float, default=None
-        Size of the corpus from which ``partial_fit`` gets batches. None: every document is new and has equal weight.
-        Set it if documents come again.
+        Size of the corpus from which ``partial_fit`` gets batches. None: every document is new and has equal weight. A
+        number means that documents come again.
     step_size : tuple of two floats, default=(10.0, 0.7)
-        Offset and decay of online steps and of ``partial_fit`` with ``total_samples``: step t = 1, 2, ... has size
-        (t + offset) ** -decay. Lower the decay towards 0.5 if late batches must count more; raise the offset if the
-        first batches are not typical. The default is that of scikit-learn's LatentDirichletAllocation.
+        Offset and decay of online steps and of ``partial_fit`` with ``total_samples``: step t = 1, 2, ... has size (t +
+        offset) ** -decay. A smaller decay gives late batches more weight, a larger offset gives the first batches less.
+        The default is that of scikit-learn's LatentDirichletAllocation.
     warm_start : bool, default=False
-        Initialise ``fit`` with the topics of the last fit. Set it to add epochs to a fit.
+        Initialise ``fit`` with the topics of the last fit.
     n_jobs : int, default=None
-        Number of threads. Set -1 to use all cores. Results have the same bits for any number.
+        Number of threads. -1 uses all cores. Results have the same bits for any number.
     verbose : int, default=0
-        Number of epochs between printed lines; 0 prints none. Set 1 to watch a long fit.
+        Number of epochs between printed lines; 0 prints none.
     random_state : int, RandomState instance or None, default=None
-        Seed of the initialisation and the batches. Give an integer to repeat a result.
+        Seed of the initialisation and the batches. An integer makes results repeatable.
 
     Attributes
     ----------
