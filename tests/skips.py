@@ -1,4 +1,4 @@
-"""The skips that CI accepts. Every other skip fails there: what CI does not run, nobody tests.
+"""The skips that CI accepts. Every other skip fails there, since CI is the only place where all tests run.
 
 Continuous integration sets ``CI=true``. The ``test`` extra installs every package that a test imports, so a missing
 package is a fault of ``pyproject.toml``. A case that does not apply is left out of ``parametrize`` and not skipped.

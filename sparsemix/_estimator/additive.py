@@ -198,9 +198,10 @@ class AdditiveEstimator(SparsemixEstimator):
         check_is_fitted(self)
         first_row = plain(first_row)
         X, rows = self._read(X, sample_weight, reset=False, may_be_empty=True)
-        row_memory.check_place(X.shape[0], self._first_row(first_row))
+        place = X.shape[0], self._first_row(first_row)
+        row_memory.check_place(*place)
         if memory is not None:
-            row_memory.check(memory, self._fitted.model, rows, X.shape[0], self._first_row(first_row))
+            row_memory.check(memory, self._fitted.model, rows, *place)
         with Workers(self._params.n_jobs) as workers:
             stats = self._collect(rows, workers, first_row, memory)
             stats.settle()  # the model may learn later

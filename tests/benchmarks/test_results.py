@@ -209,6 +209,19 @@ def test_a_comparison_shows_the_best_label_and_prior_of_each_package(tmp_path):
         _tables.compare(TASK.replace("A as Alpha", "D"), tmp_path)
 
 
+def test_a_cell_has_the_own_score_of_the_time_when_another_fit_was_over(tmp_path):
+    curve = [{"seconds": 0.5, "nats": -9.0}, {"seconds": 1.5, "nats": -8.0}, {"seconds": 2.0, "nats": -7.5}]
+    _results.write(record(label="A", seconds=2.0, scores={"nats": -7.5}, curve=curve), tmp_path)
+    for label, seconds in [("early", 0.2), ("between", 1.0), ("late", 2.5)]:
+        _results.write(record(label=label, seconds=seconds, scores={"nats": -8.5}), tmp_path)
+    task = TASK.replace("theirs = B | C", "theirs = early + between + late")
+    cell = _tables.compare(task, tmp_path).rows[0][3]
+    assert cell == (
+        "early: -8.5, 0 s (sparsemix: in its first epoch); between: -8.5, 1 s (sparsemix by then: -9.0); "
+        "late: -8.5, 2 s"
+    )
+
+
 def test_rows_of_one_first_cell_stand_together():
     records = [record(estimator=name, seed=seed) for seed, name in enumerate("ABA")]
     table = _tables.make(records, ["name = estimator", "seed", COLUMNS[1]])
