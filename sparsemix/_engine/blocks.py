@@ -95,7 +95,7 @@ class Rows:
         return out
 
     def with_values(self, selection, least):  # noqa: ARG002
-        """The selected rows that have a value, if there are at least so many; else all of them."""
+        """The selected rows with enough observed values for an initialisation, at least so many, else all of them."""
         return selection
 
     def read_ahead(self, selection):

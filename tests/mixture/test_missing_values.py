@@ -219,14 +219,17 @@ def test_streams_take_blocks_with_and_without_missing_values():
 
 @pytest.mark.parametrize("covariance_type", ["full", "tied", "diag", "low_rank", "zero_mean"])
 def test_blocks_give_what_a_fit_gives(covariance_type):
-    order = np.random.default_rng(3).permutation(len(X))
-    rows = X[order]
-    rows[:100] = COMPLETE[order][:100]  # a block without missing values
+    order, complete = np.random.default_rng(3).permutation(len(X)), COMPLETE
+    if covariance_type == "zero_mean":  # of other rows it has many optima
+        groups = COMPLETE.reshape(3, 200, 5)
+        complete = ((groups - groups.mean(axis=1, keepdims=True)) * [[[0.2]], [[1.0]], [[5.0]]]).reshape(600, 5)
+    rows = with_gaps(complete)[order]
+    rows[:100] = complete[order][:100]  # a block without missing values
     fit = {"covariance_type": covariance_type, "learning_method": "batch", "max_iter": 5, "tol": 0.0, "random_state": 0}
     whole = SparseGaussianMixture(3, **fit).fit(rows)
     cut = blocks.fit(SparseGaussianMixture(3, **fit), blocks.from_arrays(rows, rows=100))
     np.testing.assert_allclose(cut.lower_bound_, whole.lower_bound_, rtol=0.02)
-    np.testing.assert_allclose(cut.score(COMPLETE), whole.score(COMPLETE), atol=0.1)
+    np.testing.assert_allclose(cut.score(complete), whole.score(complete), atol=0.1)
     assert cut.n_samples_seen_ == len(X)
 
 
@@ -251,6 +254,18 @@ def test_rows_of_nan_alone_change_weights_in_no_direction():
     )
     np.testing.assert_allclose(np.sort(one.weights_), np.sort(two.weights_), atol=1e-3)
     np.testing.assert_allclose(one.score(COMPLETE), two.score(COMPLETE), atol=1e-3)
+
+
+@pytest.mark.parametrize("covariance_type", TYPES[:3])
+@pytest.mark.parametrize("seed", range(3))
+def test_rows_of_one_value_make_no_cluster(seed, covariance_type):
+    """Their completed values lie on a line, which a component of its own would fit closely."""
+    rng = np.random.default_rng(seed)
+    labels = np.r_[np.arange(300) % 3, np.zeros(75, dtype=int)]
+    rows = rng.normal(size=(375, 5)) + 5 * labels[:, None]
+    rows[300:, 1:] = np.nan
+    mixture = SparseGaussianMixture(3, covariance_type=covariance_type, random_state=0).fit(rows)
+    np.testing.assert_allclose(np.sort(375 * mixture.weights_), [100, 100, 175], atol=10)
 
 
 def test_columns_without_any_value_are_refused():
