@@ -11,8 +11,8 @@ from numbers import Real
 
 import numpy as np
 
-# Numbers that are read as years; larger numbers are seconds since 1970. Texts of small numbers, such as 31.01 or 5, are
-# no seconds: these begin in 1973.
+# Numbers that are read as years; larger numbers are seconds since 1970. Small numbers, such as 31.01, 5, days of a
+# spreadsheet or 202401, are no seconds: these begin in 1973.
 YEARS = range(1000, 3000)
 LEAST_SECONDS = 1e8
 # Two numbers and a year: 31.01.2020, 01/31/2020. Dots separate day, month and year in this order.
@@ -116,7 +116,7 @@ def read_date(value, order=None):
     text = str(value).strip()
     iso = text.replace("/", "-")
     for reader in (
-        lambda: date_of_number(float(value)) if isinstance(value, Real) else date_of_digits(text),
+        lambda: date_of_number(float(value if isinstance(value, Real) else text)),
         lambda: datetime.fromisoformat(iso),
         lambda: datetime.fromisoformat(iso[:10]),
         lambda: datetime.fromisoformat(f"{iso[:7]}-01"),
@@ -156,20 +156,14 @@ def date_of_pair(first, second, separator, year, order):
         return None
 
 
-def date_of_digits(text):
-    """Date of a text that is a number; a number below ``LEAST_SECONDS`` must be a year or a date such as 20240131."""
-    number = float(text)
-    if number < LEAST_SECONDS and number not in YEARS and not 1000_01_01 <= number <= 2999_12_31:
-        raise ValueError("no date")
-    return date_of_number(number)
-
-
 def date_of_number(number):
-    """Date of a year, of seconds since 1970, or of a number such as 20240131."""
+    """Date of a year, of seconds since 1970 from ``LEAST_SECONDS`` on, or of a number such as 20240131."""
     if number in YEARS:
         return date(int(number), 1, 1)
     if 1000_01_01 <= number <= 2999_12_31:
         return date(int(number) // 10000, int(number) // 100 % 100, int(number) % 100)
+    if number < LEAST_SECONDS:
+        raise ValueError("no date")
     return datetime.fromtimestamp(number, tz=UTC).date()
 
 

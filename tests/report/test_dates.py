@@ -40,7 +40,9 @@ def test_orders_that_contradict_each_other_read_only_what_is_certain():
     assert found.ambiguous
 
 
-@pytest.mark.parametrize("value", ["31.01", "5", "2020.5", "32.01.2020", "30/02/2020", "31.01.20", "99/99/2020", "x"])
+@pytest.mark.parametrize("value", [
+    "31.01", "5", "2020.5", "32.01.2020", "30/02/2020", "31.01.20", "99/99/2020", "x", 0, 44_000, 202_001, 737_425.0,
+])  # fmt: skip
 def test_what_is_no_date_is_unread_and_never_1970(value):
     found = read_dates([value, None, "", float("nan"), "2020-01-02"])
     assert found.days == [None, None, None, None, date(2020, 1, 2)]
