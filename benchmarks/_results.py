@@ -25,7 +25,7 @@ CLOCKS = {
     "wall": "seconds by the clock on a machine with other work (orders of magnitude)",
 }
 OUTCOMES = ("yes", "in part", "no")
-PACKAGES = ("sparsemix", "numpy", "scipy", "scikit-learn", "tomotopy", "gensim", "bigartm10", "faiss-cpu")
+PACKAGES = ("sparsemix", "numpy", "scipy", "scikit-learn", "tomotopy", "gensim", "bigartm10", "faiss-cpu", "evoc")
 
 OUTPUTS = ("--record", "--json", "--plot")  # options that are no part of how a thing is measured
 

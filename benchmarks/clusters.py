@@ -2,6 +2,7 @@
 
 python benchmarks/clusters.py bars                              images of one bar each
 python benchmarks/clusters.py rows                              rows of numbers, compared with other clusterers
+python benchmarks/clusters.py growing                           whether the number of clusters is found, by problem
 python benchmarks/clusters.py pitman-yor                        streams with a power law
 python benchmarks/clusters.py table --data FOLDER               the table of Tank, Foti and Fox (2015) on KOS
 python benchmarks/clusters.py paper --data FOLDER               the same at the scale of its totals
@@ -25,6 +26,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import _clusters_corpora as corpora
+import _clusters_growing as unknown
 import _clusters_rows as numeric
 import _clusters_synthetic as synthetic
 from _clusters_report import prior_name
@@ -32,8 +34,8 @@ from _measure import CORES, MeasurementError, run
 from _results import add_options, figures, recorder
 
 EXPERIMENTS = {
-    "bars": synthetic.bars, "rows": numeric.rows, "pitman-yor": synthetic.pitman_yor, "table": corpora.table,
-    "paper": corpora.paper, "chains": corpora.chains, "orders": corpora.orders,
+    "bars": synthetic.bars, "rows": numeric.rows, "growing": unknown.growing, "pitman-yor": synthetic.pitman_yor,
+    "table": corpora.table, "paper": corpora.paper, "chains": corpora.chains, "orders": corpora.orders,
     "stream": corpora.stream, "short": corpora.short, "speed": corpora.speed, "merges": corpora.merges,
 }  # fmt: skip
 # What the defaults of concentration, prior and threshold were chosen on.
@@ -43,7 +45,7 @@ NOT_PARAMETERS = (
     "path", "params", "split_number", "order", "seed", "n_documents", "marks", "grid", "name", "n_repeats", "n_seeds",
     "n_orders",
 )  # fmt: skip
-SYNTHETIC = ("bars", "rows", "pitman-yor")
+SYNTHETIC = ("bars", "rows", "growing", "pitman-yor")
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,10 @@ class Sizes:
     blob_rows: int = 2_000
     labelled: tuple = ("iris", "wine", "breast_cancer", "digits")
     labelled_seeds: int = 5
+    growing: tuple = unknown.PROBLEMS
+    growing_tables: tuple = unknown.TABLES
+    growing_streams: tuple = unknown.STREAMS
+    growing_seeds: int = 5
     chain_sweeps: int = 200
     paper_splits: int = 2
     paper_repeats: dict = field(default_factory=lambda: {"adf": 20, "ep": 3, "gibbs": 2})
@@ -99,7 +105,9 @@ class Sizes:
 
 QUICK = replace(
     Sizes(), n_documents=300, bar_seeds=1, bar_orders=2, bar_sweeps=10, blob_dimensions=(5,),
-    blob_seeds=2, labelled=("iris", "wine"), labelled_seeds=2, blob_rows=200, chain_sweeps=4, paper_splits=1,
+    blob_seeds=2, labelled=("iris", "wine"), labelled_seeds=2, blob_rows=200,
+    growing=("few n=300 d=5 informative=1", "given n=300"), growing_tables=("iris",), growing_streams=("given n=300",),
+    growing_seeds=2, chain_sweeps=4, paper_splits=1,
     paper_repeats={"adf": 2, "ep": 2, "gibbs": 2}, power_seeds=2, power_lengths=(20,),
     power_marks=(200, 500), power_test=100, power_grid={"concentration": [1.0], "word_prior": [0.05]},
     table_splits=1, table_repeats={"adf": 2, "ep": 2, "gibbs": 2}, table_epochs=2, table_sweeps=4,
@@ -124,11 +132,11 @@ class Bench:
         path = Path(self.folder) / f"docword.{corpus}.txt"
         return str(path if path.exists() else path.with_suffix(".txt.gz"))
 
-    def measure(self, section, label, task, fields=None, kept=True, **arguments):
+    def measure(self, section, label, task, fields=None, kept=True, module="_clusters_tasks", **arguments):
         """One measurement, printed to stderr and kept as a record, unless the experiment does so itself."""
         begun = time.perf_counter()
         print(f"{section}: {label} ...", end=" ", file=sys.stderr, flush=True)
-        result = run(f"_clusters_tasks:{task}", CORES[:1], **arguments)
+        result = run(f"{module}:{task}", CORES[:1], **arguments)
         print(f"{time.perf_counter() - begun:.1f} s", file=sys.stderr, flush=True)
         record = {"section": section, "label": label, "arguments": arguments, **(fields or {}), **result}
         if kept:

@@ -1,0 +1,100 @@
+"""What the experiment ``growing`` of ``clusters.py`` measures, in a child process: all methods on one drawing."""
+
+import importlib.util
+import warnings
+
+import numpy as np
+from _clusters_tasks import spent
+from _growing_problems import draw, parameters
+from sklearn.cluster import HDBSCAN
+from sklearn.metrics import adjusted_rand_score
+from sklearn.mixture import BayesianGaussianMixture
+
+from sparsemix import SparseGaussianMixture, StreamingNGGPMixture
+
+ROWS_A_FEATURE = 4  # that a half needs twice of, for held-out scores
+
+
+def growing(name, seed, bound, numbers, block=None):
+    """Clusters, agreement, seconds and held-out score of each method that this problem is not too large for.
+
+    With ``block``, ours also reads the rows as a stream of blocks, in random order and sorted by label.
+    """
+    warnings.simplefilter("ignore")  # of convergence, and of what a stream's first block lacks
+    X, labels = draw(name, seed)
+    n_samples, n_features = X.shape
+    more = parameters(name, n_features)
+    order = np.random.default_rng(seed).permutation(n_samples)
+    halves = np.array_split(X[order], 2) if n_samples >= ROWS_A_FEATURE * n_features else None
+    methods = {"sparsemix": lambda X: StreamingNGGPMixture(**more, random_state=seed).fit(X)}
+    methods |= peers(n_samples, n_features, bound, numbers, seed)
+    runs, densities = {}, {}
+    for method, fit in methods.items():
+        runs[method] = judged(lambda fit=fit: labels_of(fit(X), X), labels)
+        if halves and method not in ("HDBSCAN", "EVoC"):
+            densities[method] = fit(halves[0]).score_samples(halves[1])
+            runs[method] |= summary("held_out", densities[method])
+    if "variational" in densities:
+        runs["sparsemix"] |= summary("above", densities["sparsemix"] - densities["variational"])
+    for method, rows in streams(order, labels) if block else ():
+        runs[method] = judged(lambda rows=rows: streamed(X, rows, block, more), labels)
+    return {"runs": runs}
+
+
+def peers(n_samples, n_features, bound, numbers, seed):
+    """What finds a number of clusters too, where its costs and its limits let it."""
+    out = {}
+    if n_samples**2 * n_features <= 10**10:
+        out["HDBSCAN"] = lambda X: HDBSCAN(copy=True).fit(X)
+    if n_samples * n_features**2 <= 2 * 10**7:
+        out["variational"] = lambda X: BayesianGaussianMixture(
+            n_components=bound, max_iter=300, random_state=seed
+        ).fit(X)  # fmt: skip
+    out["BIC"] = lambda X: least_bic(X, numbers, seed)
+    if importlib.util.find_spec("evoc") and n_features >= 4:  # it embeds rows in four dimensions
+        from evoc import EVoC
+
+        EVoC().fit(np.random.default_rng(0).standard_normal((200, 5)))  # loads its compiled code
+        out["EVoC"] = lambda X: EVoC(random_state=seed).fit(X)
+    return out
+
+
+def least_bic(X, numbers, seed):
+    """The mixture whose number of components has the least BIC."""
+    shape = "full" if X.shape[1] <= 20 else "diag"
+    fits = [SparseGaussianMixture(number, covariance_type=shape, random_state=seed).fit(X) for number in numbers]
+    return min(fits, key=lambda fit: fit.bic(X))
+
+
+def labels_of(model, X):
+    """Labels of the rows that a model has learned."""
+    return model.labels_ if hasattr(model, "labels_") else model.predict(X)
+
+
+def streams(order, labels):
+    """Names of orders, and the orders: a random one, and that order sorted by label."""
+    return ("random stream", order), ("sorted stream", order[np.argsort(labels[order], kind="stable")])
+
+
+def streamed(X, order, block, more):
+    """Labels of all rows after a stream of blocks in some order."""
+    model = StreamingNGGPMixture(**more)
+    for start in range(0, len(order), block):
+        model.partial_fit(X[order[start : start + block]])
+    return model.predict(X)
+
+
+def judged(predict, labels):
+    """Clusters, agreement and seconds; what HDBSCAN and EVoC call noise is one more label, and no cluster."""
+    predicted, seconds = spent(predict)
+    n_clusters = len(set(predicted.tolist()) - {-1})
+    n_true = len(set(labels.tolist()))
+    return {
+        "clusters": n_clusters, "true": n_true, "right": float(n_clusters == n_true),
+        "ari": float(adjusted_rand_score(labels, predicted)), "seconds": seconds,
+    }  # fmt: skip
+
+
+def summary(name, values):
+    """Mean and its standard error over rows."""
+    return {name: float(values.mean()), f"{name}_error": float(values.std(ddof=1) / len(values) ** 0.5)}
