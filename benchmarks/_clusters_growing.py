@@ -35,9 +35,7 @@ FOUND = """
     where label = sparsemix | HDBSCAN | variational | BIC | EVoC
     across label
     corpus
-    right = {mean scores.right:.0%}
-    ARI = {median scores.ari:.2f}
-    s = {median seconds:.2f}
+    right, ARI, s = {mean scores.right:.0%} {median scores.ari:.2f} {median seconds:.2f}
 """
 LABELLED = """
     where label = sparsemix | variational
@@ -53,9 +51,7 @@ STREAMED = """
     where label = sparsemix | random stream | sorted stream
     across label
     corpus
-    right = {mean scores.right:.0%}
-    ARI = {median scores.ari:.2f}
-    s = {median seconds:.2f}
+    right, ARI, s = {mean scores.right:.0%} {median scores.ari:.2f} {median seconds:.2f}
 """
 
 
