@@ -30,7 +30,7 @@ CLASSES = {
     "HDBSCAN": "HDBSCAN", "variational": "BayesianGaussianMixture", "BIC": "SparseGaussianMixture", "EVoC": "EVoC",
 }  # fmt: skip
 PARAMETERS = {"variational": {"n_components": BOUND}, "BIC": {"n_components": list(NUMBERS)}}
-SCORES = ("clusters", "true", "right", "ari", "held_out", "held_out_error", "above", "above_error")
+SCORES = ("clusters", "true", "right", "ari", "held_out", "held_out_error", "above", "above_error", "better")
 FOUND = """
     where label = sparsemix | HDBSCAN | variational | BIC | EVoC
     across label
@@ -46,6 +46,7 @@ LABELLED = """
     ARI = {mean scores.ari:.3f}
     held-out = {mean scores.held_out:.2f} ({mean scores.held_out_error:.2f})
     above variational = {mean scores.above:.2f} ({mean scores.above_error:.2f})
+    rows better = {mean scores.better:.0%}
 """
 STREAMED = """
     where label = sparsemix | random stream | sorted stream

@@ -35,7 +35,8 @@ def growing(name, seed, bound, numbers, block=None):
             densities[method] = fit(halves[0]).score_samples(halves[1])
             runs[method] |= summary("held_out", densities[method])
     if "variational" in densities:
-        runs["sparsemix"] |= summary("above", densities["sparsemix"] - densities["variational"])
+        above = densities["sparsemix"] - densities["variational"]
+        runs["sparsemix"] |= summary("above", above) | {"better": float(np.mean(above > 0.0))}
     for method, rows in streams(order, labels) if block else ():
         runs[method] = judged(lambda rows=rows: streamed(X, rows, block, more), labels)
     return {"runs": runs}

@@ -133,6 +133,7 @@ def test_the_experiment_records_what_its_tables_show(tmp_path, monkeypatch, caps
     first = {one["label"]: one["scores"] for one in records["iris"] if one["seed"] == 0}
     ours, variational = first["sparsemix"], first["variational"]
     assert ours["above"] == pytest.approx(ours["held_out"] - variational["held_out"], abs=2e-4)
+    assert 0.5 < ours["better"] < 1.0
     assert 0.0 < ours["above_error"] < ours["held_out_error"] + variational["held_out_error"]
     shown = capsys.readouterr().out
     assert [title in shown for title in ("right number", "Labelled tables", "Streams")] == [True] * 3
