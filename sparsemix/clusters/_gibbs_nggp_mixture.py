@@ -36,6 +36,9 @@ from sparsemix.clusters._split_merge import SplitMerge
 
 # A larger R-hat means that the chains disagree.
 DISAGREE = 1.1
+# Minimum number of draws for a warning about one chain. Of 20 chains over bars and well separated blobs, R-hat of one
+# chain was above DISAGREE in none for 100 draws, one for 50, two for 30 and four for 20.
+RELIABLE = 50
 # Minimum weight of a row. The sampler removes clusters of mass below 1e-9 as round-off.
 SMALLEST_WEIGHT = 1e-8
 
@@ -92,7 +95,7 @@ class GibbsNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator):
         distribution of such draws that an acceptance probability needs does not exist.
     n_chains : int, default=1
         Number of chains, run one after the other, each with its own order of rows and random numbers. ``r_hat_``
-        compares several, and a warning says if they disagree.
+        compares them, and a warning says if they disagree, or the halves of one chain with at least 50 draws.
     max_iter : int, default=200
         Epochs of each chain.
     burn_in : int, default=None
@@ -383,16 +386,19 @@ class GibbsNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator):
         return True
 
     def _warn(self, fits):
-        """Warn if the chains disagree: then they are not samples of one posterior."""
-        if len(fits) > 1 and self.r_hat_ > DISAGREE:
+        """Warn if the chains, or the halves of a single one, disagree: then they are not samples of one posterior."""
+        draws = len(fits[0].history) - fits[0].samples.burn_in
+        if not self.r_hat_ > DISAGREE or (len(fits) == 1 and draws < RELIABLE):
+            return
+        if len(fits) > 1:
             means = [float(np.mean(values[len(values) // 2 :])) for values in self.chain_log_joints_]
-            warnings.warn(
-                f"the {len(fits)} chains disagree: R-hat of log_joint is {self.r_hat_:.2f}, its means are "
-                f"{', '.join(f'{mean:.1f}' for mean in means)}; the best chain is kept. Raise max_iter, or see its "
-                "clusters as one of several explanations",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
+            found = f"the {len(fits)} chains disagree: R-hat of log_joint is {self.r_hat_:.2f}, its means are "
+            found += f"{', '.join(f'{mean:.1f}' for mean in means)}; the best chain is kept. Raise max_iter"
+        else:
+            found = f"the chain has not converged: R-hat of log_joint over its halves is {self.r_hat_:.2f}; raise "
+            found += "max_iter, compare several chains (n_chains=4)"
+        message = f"{found}, or see its clusters as one of several explanations"
+        warnings.warn(message, ConvergenceWarning, stacklevel=3)
 
 
 def concentration_prior(params):
