@@ -28,6 +28,7 @@ from sparsemix.clusters._parameters import (
     make_prior,
     make_state,
     opening_threshold,
+    warn_if_single,
     weighted_rows,
 )
 from sparsemix.clusters._predict import ClusterPredictMixin
@@ -272,6 +273,8 @@ class GibbsNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator):
                     break
             self._publish(fits)
             self._warn(fits)
+            if counts:
+                warn_if_single(rows, params.word_prior, self.labels_)
             observer.finish()
         return self
 

@@ -278,7 +278,7 @@ def test_chains_that_disagree_are_told_of(monkeypatch):
 def test_one_chain_warns_if_its_halves_disagree(draws, drift, monkeypatch):
     """Few draws are no evidence."""
     ramp = np.random.default_rng(0).normal(size=5 + draws) + drift * np.arange(5 + draws)
-    monkeypatch.setattr(GibbsModel, "log_joint", lambda self, state: ramp[int(self.epoch)])
+    monkeypatch.setattr(GibbsModel, "log_joint", lambda self, _: ramp[self.epoch])
     monkeypatch.setattr(GibbsModel, "epoch", -1, raising=False)
     step = GibbsModel.global_step
 
