@@ -107,6 +107,7 @@ class ClusterPredictMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     """Methods and attributes computed from ``_fitted``, a FittedClusters."""
 
     _fixed_params = {"n_nonzero": None}  # noqa: RUF012
+    _learns_from_missing = "SparseGaussianMixture"  # named where missing values are refused
     _counts = None  # whether rows are word counts, if a caller decided it for likelihood="auto"
     converged_, history_, n_iter_ = Absent(by_fit), Absent(by_fit), Absent(by_fit)
     labels_ = Absent(no_labels)

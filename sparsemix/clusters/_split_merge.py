@@ -115,7 +115,7 @@ class Allocation:
         self.sides = (moves.labels[positions] != self.own).astype(np.intc)
         self.sides[1] = 1
         self.kernel = state.sums.kernel(moves.rows.read(moves.order[positions]), state.n_slots + 3)
-        slots = range(state.n_slots, state.n_slots + 3)
+        slots = list(range(state.n_slots, state.n_slots + 3))
         seed = int(moves.rng.integers(2**63))
         self.log_q, self.first, self.second, self.whole = allocate(
             self.kernel, self.sides, given, *slots, prior.discount, seed
@@ -124,8 +124,11 @@ class Allocation:
         self.sizes = len(positions) - n_second, n_second
         # log weight of the other cluster for row i
         self.log_weight = self.kernel.score_one_without(0, slots[1], 0.0) + np.log(n_second - prior.discount)
-        for side, slot in zip((0, 1, -1), slots, strict=True):
-            transfer(self.kernel, self.sides, side, slot, -1)
+        if state.sums.has_covariances:  # taking rows from factors costs more than adding them
+            state.sums.clear(slots)
+        else:
+            for side, slot in zip((0, 1, -1), slots, strict=True):
+                transfer(self.kernel, self.sides, side, slot, -1)
 
     def carry_out(self, split):
         """Apply the accepted proposal to the state."""

@@ -32,6 +32,7 @@ from sparsemix.clusters._parameters import (
     u_rule_of,
     warn_if_fractions,
     warn_if_shattered,
+    warn_if_single,
     weighted_rows,
 )
 from sparsemix.clusters._predict import ClusterPredictMixin, FittedClusters
@@ -343,6 +344,8 @@ class StreamingNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator
             if params.compute_labels:
                 self.labels_ = self._labels_of_fit(X, fits)
             warn_if_shattered(params, self.n_clusters_, len(rows))
+            if counts and params.compute_labels:
+                warn_if_single(rows, params.word_prior, self.labels_)
             observer.finish()
         return self
 

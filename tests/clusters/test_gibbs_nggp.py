@@ -43,7 +43,7 @@ per_likelihood = pytest.mark.parametrize("likelihood", LIKELIHOODS)
 
 @per_likelihood
 @pytest.mark.parametrize("discount", [0.0, 0.5])
-def test_attributes_are_those_of_the_last_partition(discount, likelihood):
+def test_attributes_are_those_of_one_partition(discount, likelihood):
     rows = rows_of(likelihood)
     est = gibbs(likelihood, discount=discount).fit(rows)
     assert_valid(est, rows)
@@ -74,7 +74,7 @@ def test_attributes_are_those_of_the_last_partition(discount, likelihood):
 def test_the_joint_of_the_history_is_that_of_the_last_draws():
     """log p(partition, u, rows) written out, but for what no draw changes."""
     for discount in (0.0, 0.5):
-        est = gibbs(discount=discount, tilt=0.7).fit(TEXTS)
+        est = gibbs(discount=discount, tilt=0.7, burn_in=99).fit(TEXTS)  # publishes the last epoch
         says = est.labels_ >= 0
         sizes, n, u = np.bincount(est.labels_[says]), says.sum(), est.u_
         statistics = np.array([TEXTS[est.labels_ == k].sum(axis=0) for k in range(est.n_clusters_)])
@@ -280,7 +280,7 @@ def test_concentration_is_learned():
         GibbsModel.global_step = original
     assert est.n_clusters_ == k
     assert same_partition(est.labels_, labels)
-    assert est.concentration_ == draws[-1]
+    assert est.concentration_ in draws[359::10]  # of the kept samples
     grid = np.linspace(0.01, 40, 40_000)
     log_posterior = (2.0 + k - 1) * np.log(grid) - 0.5 * grid + gammaln(grid) - gammaln(grid + 300)
     density = np.exp(log_posterior - log_posterior.max())

@@ -273,10 +273,35 @@ def test_chains_that_disagree_are_told_of(monkeypatch):
     assert est.r_hat_ > 2.0
 
 
-def test_one_chain_does_not_warn():
+@pytest.mark.parametrize("draws", [49, 50])
+@pytest.mark.parametrize("drift", [0.0, 1.0])
+def test_one_chain_warns_if_its_halves_disagree(draws, drift, monkeypatch):
+    """Few draws are no evidence."""
+    ramp = np.random.default_rng(0).normal(size=5 + draws) + drift * np.arange(5 + draws)
+    monkeypatch.setattr(GibbsModel, "log_joint", lambda self, _: ramp[self.epoch])
+    monkeypatch.setattr(GibbsModel, "epoch", -1, raising=False)
+    step = GibbsModel.global_step
+
+    def counted(self, state, epoch):
+        step(self, state, epoch)
+        self.epoch = epoch - 1
+
+    monkeypatch.setattr(GibbsModel, "global_step", counted)
+    est = GibbsNGGPMixture("diag", max_iter=5 + draws, burn_in=5, random_state=0)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        est.fit(far_apart(20)[0])
+    told = [str(warning.message) for warning in caught if warning.category is ConvergenceWarning]
+    assert (est.r_hat_ > 1.1) == (drift > 0.0)
+    assert len(told) == (drift > 0.0 and draws == 50)
+    assert all("the chain has not converged: R-hat" in message and "raise max_iter" in message for message in told)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_chains_over_easy_rows_do_not_warn(seed):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        GibbsNGGPMixture("full", max_iter=6, random_state=0).fit(far_apart()[0])
+        GibbsNGGPMixture("full", random_state=seed).fit(far_apart()[0])
 
 
 def test_r_hat():

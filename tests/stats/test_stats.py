@@ -324,6 +324,14 @@ def test_number_of_features_follows_from_the_packed_size(n_features):
     assert symmetric.n_features_of(symmetric.packed_size(n_features)) == n_features
 
 
+def test_log_dets_of_packed_matrices_are_nan_only_where_indefinite():
+    root = np.random.default_rng(0).normal(size=(3, 5, 5))
+    matrices = root @ np.swapaxes(root, 1, 2)
+    expected = np.linalg.slogdet(matrices)[1]
+    matrices[1], expected[1] = -matrices[1], np.nan
+    np.testing.assert_allclose(symmetric.log_dets(symmetric.pack(matrices)), expected, rtol=1e-10)
+
+
 def test_pending_factor_reaches_arrays_that_are_read_only():
     """As those of a model that was loaded as a memory map."""
     stats = SufficientStatistics({"count": np.ones(2)}, {"mass": np.ones(())}, by_word={"word_topic": np.ones((3, 2))})

@@ -92,9 +92,11 @@ def check_rows(estimator, X, reset, dtype=None, missing=False):
                 f"row {start + row} of X holds the extreme value {value:.3g} in column {column}, whose powers "
                 f"{dtype} cannot represent; scale the columns, or remove the row"
             )
+        sibling = getattr(estimator, "_learns_from_missing", None) if np.isnan(value) else None
         raise ValueError(
             f"Input X contains {'NaN' if np.isnan(value) else 'infinity'} in row {start + row}, column {column}; "
             "remove such rows or impute them (sklearn.impute.SimpleImputer)"
+            + (f", or use {sibling}, which learns from incomplete rows" if sibling else "")
         )
     return X
 

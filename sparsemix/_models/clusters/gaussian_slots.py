@@ -123,8 +123,11 @@ class GaussianSlots:
 
     # -- posteriors and statistics
 
-    def posterior(self, slots):
-        """Posteriors of these slots as parameters of the family."""
+    def posterior(self, slots, multiply=True):
+        """Posteriors of these slots as parameters of the family.
+
+        ``multiply=False`` leaves out the products of factors, which log normalisers do not need.
+        """
         rows = self.table[np.asarray(slots, dtype=np.intp)]
         count, scale = rows[:, COUNT], rows[:, MEAN + self.n_features :]
         kappa = self.prior.mean_precision
@@ -133,7 +136,7 @@ class GaussianSlots:
             mean=np.ascontiguousarray(rows[:, MEAN : MEAN + self.n_features]),
             mean_precision=None if kappa is None else kappa + count,
             dof=self.prior.dof + count * self.family.shape.dof_of_row(self.n_features),
-            scale=symmetric.pack_product(scale) if self._has_matrices else np.ascontiguousarray(scale),
+            scale=symmetric.pack_product(scale) if self._has_matrices and multiply else np.ascontiguousarray(scale),
         )
         if not self._has_matrices:
             return post
@@ -199,7 +202,7 @@ class GaussianSlots:
 
     def evidence(self, slots):
         """A(posterior) - A(prior) of each slot: log evidence of its rows up to their base measure, (len(slots),)."""
-        return self._evidence(self.posterior(slots))
+        return self._evidence(self.posterior(slots, multiply=False))
 
     def merged_evidence(self, slot, others):
         """``evidence`` of the union of one slot with each of ``others``, (len(others),).
@@ -268,7 +271,7 @@ class GaussianSlots:
 
     def means(self, slots):
         """Posterior means in the coordinates of the data, (len(slots), D)."""
-        means = self.posterior(slots).mean
+        means = self.posterior(slots, multiply=False).mean
         means = means if self.scales is None else means * self.scales
         return means if self.shift is None else means + self.shift
 

@@ -10,7 +10,7 @@ from scipy.special import digamma, gammaln
 from sparsemix._kernels.gaussians import _accumulate, _scales
 from sparsemix._stats import symmetric
 from sparsemix._stats.families._base import ConjugateParameters, GaussianFamily, PackedCovariances, add_first, student
-from sparsemix._stats.families._shapes import factors_of, serial, whiten
+from sparsemix._stats.families._shapes import serial, whiten
 from sparsemix._stats.families._tables import LOG_2PI, Gaussians
 
 
@@ -33,7 +33,7 @@ class NormalWishart(ConjugateParameters):
 
     def unrepaired(self):
         """See ConjugateParameters."""
-        return self.knowing(factors_of(self.scale, np.zeros(self.mean.shape), np.float64)[2])
+        return self.knowing(symmetric.log_dets(self.scale))
 
     def knowing(self, log_det):
         """A copy with known log determinants."""
