@@ -57,8 +57,9 @@ class GibbsNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator):
     likelihood : {"auto", "multinomial", "full", "diag", "spherical", "zero_mean"}, default="auto"
         Distribution of a cluster: "multinomial" for word counts; or a Gaussian with full, diagonal or spherical
         covariance, or with full covariance and mean zero. "auto" treats sparse rows as counts, and dense whole numbers
-        if columns are many, most entries are zero and most non-zeros are 1. It warns in doubt. For other rows the
-        evidence of the first ones chooses "full" or "diag"; above 100 features it is "diag". See ``likelihood_``.
+        if columns are many, most entries are zero and most non-zeros are 1. It warns in doubt. For other rows it is
+        "full" if columns are correlated within clusters, else "diag", and "diag" above 100 features. See
+        ``likelihood_``.
     concentration : float, default=None
         a of the prior, or its initial value if it is learned. None means 1000 for "multinomial", 1 for Gaussians. Raise
         it for more clusters.
@@ -76,16 +77,17 @@ class GibbsNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator):
         Dirichlet parameter of every word in every cluster ("multinomial"). Lower it for more, and more specific,
         clusters. On long texts it has far more effect on their number than the concentration.
     mean_precision_prior : float, default=None
-        kappa_0, the weight of the prior of a mean in rows (Gaussians). None chooses it with ``covariance_prior``.
+        kappa_0, the weight of the prior of a mean in rows (Gaussians). None estimates it from the rows, for "diag" one
+        for each column.
     mean_prior : array-like of shape (n_features,), default=None
-        Prior of the means (Gaussians). None means the mean of the first call's data.
+        Prior of the means (Gaussians). None estimates it from the rows.
     degrees_of_freedom_prior : float, default=None
         nu_0 of the Wishart or Gamma prior (Gaussians). None chooses it with ``covariance_prior``. Raise it for clusters
         of similar covariance.
     covariance_prior : array-like or float, default=None
-        B_0 (Gaussians) in scikit-learn's shapes. None chooses the prior by the evidence of up to 1000 rows of the first
-        call: the within-cluster share of each column's variance, its weight in rows, and ``column_scales_``. With a
-        given B_0, None means kappa_0 = 0.1 and nu_0 = n_features + 2 (3 for "diag", "spherical") for the other two.
+        B_0 (Gaussians) in scikit-learn's shapes. None chooses it with the other parameters of the prior: those of the
+        most probable clusters of up to 2000 rows, see :doc:`/user_guide/cluster_priors`. A given B_0 is the expected
+        covariance of a cluster, since nu_0 is then n_features + 2 (3 for "diag", "spherical") unless you give it.
     init_params : {"streaming", "single", "sequential"}, default="streaming"
         Initialisation of a chain: the clusters of one epoch of StreamingNGGPMixture ("streaming"), one cluster of all
         rows ("single"), or clusters drawn for one row after another ("sequential"). Chains from "single" and
@@ -262,13 +264,15 @@ class GibbsNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator):
             concentration_prior(params)
             self._check_smallest_weight(rows, kept)
             prior, threshold = make_prior(params, counts), opening_threshold(params.discount)
-            first, rows = make_state(params, rows, counts, prior, threshold)
+            first, rows, divided = make_state(params, rows, counts, prior, threshold)
             observer = FitObserver(
                 self, params.n_chains * params.max_iter, lambda monitor: self._attributes([monitor], X.shape[0]), X
             )
             seeds = check_random_state(params.random_state).randint(2**31 - 1, size=params.n_chains)
             for seed in seeds:
-                self._run_chain(fits, rows, kept, X.shape[0], first, prior, threshold, int(seed), observer, started)
+                self._run_chain(
+                    fits, rows, kept, X.shape[0], first, divided, prior, threshold, int(seed), observer, started
+                )
                 if observer.stopped:
                     break
             self._publish(fits)
@@ -278,19 +282,22 @@ class GibbsNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator):
             observer.finish()
         return self
 
-    def _run_chain(self, fits, rows, kept, n_rows, first, prior, threshold, seed, observer, started):
+    def _run_chain(self, fits, rows, kept, n_rows, first, divided, prior, threshold, seed, observer, started):
         """Run one chain; append its monitor to ``fits``."""
         params = self._params
         rng, state = np.random.default_rng(seed), first.copy()
         model = GibbsModel(prior, params.max_components, seed, rng, concentration_prior(params))
-        chain = RowState(rows, 0, ROWS, rng.permutation(len(rows)))
+        order = rng.permutation(len(rows))
+        if divided is not None:
+            order = np.append(divided[0], order[~np.isin(order, divided[0])])
+        chain = RowState(rows, 0, ROWS, order)
         model.numbers = chain.order if kept is None else kept[chain.order]
         labels = np.full(len(rows), -1, dtype=np.intc)
         chain.parts = [labels[start:stop] for start, stop in chain.spans]
         if params.init_params == "single":
             model.gather(chain.visits(rows), state)
         elif params.init_params == "streaming":
-            model.stream_start(chain.visits(rows), state, threshold)
+            model.stream_start(chain.visits(rows), state, threshold, None if divided is None else divided[1])
         if params.split_merge and (rows.sample_weight is None or (rows.sample_weight == 1.0).all()):
             model.moves = SplitMerge(rows, chain.order, labels, rng, params.max_components)
         monitor = Monitor(

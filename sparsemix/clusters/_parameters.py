@@ -26,11 +26,11 @@ from sparsemix._estimator.input.gaussian_prior import check_means, prior_argumen
 from sparsemix._models.clusters.gaussian_slots import GaussianSlots
 from sparsemix._models.clusters.moves import Moves
 from sparsemix._models.clusters.multinomial_slots import MultinomialSlots
+from sparsemix._models.clusters.prior.automatic import automatic_prior
 from sparsemix._models.clusters.state import ClusterState
 from sparsemix._stats.families import GAUSSIANS
 from sparsemix._stats.nggp import NGGP
-from sparsemix.clusters._gaussian._prior import search_prior
-from sparsemix.clusters._gaussian._steps import SteppedRows
+from sparsemix.clusters._stepped_rows import SteppedRows
 
 # Likelihoods without shared parameters, for which the density of a row under a new cluster has a closed form.
 ALONE = {name: family for name, family in GAUSSIANS.items() if family.additive_alone}
@@ -287,22 +287,44 @@ def make_prior(params, counts):
     return NGGP(float(concentration), float(params.discount), float(params.tilt))
 
 
-def make_state(params, rows, counts, partition, threshold):
-    """A state without clusters, and rows in the form that it reads; this fixes data-dependent priors."""
+def make_state(params, rows, counts, partition, threshold, order=None):
+    """A state without clusters, rows in the form that it reads, and how its first rows divide; this fixes
+    data-dependent priors.
+
+    ``order`` is the order of the rows in which the prior is sought; None is a random one, since rows may come sorted.
+    """
     n_features = rows.X.shape[1]
     if counts:
         warn_if_mostly_unused(rows, params.word_prior)
-        return ClusterState(MultinomialSlots(n_features, params.word_prior)), rows
+        return ClusterState(MultinomialSlots(n_features, params.word_prior)), rows, None
     shift = origin(params, rows) if has_means(params) else None
     rows = Rows(rows.X, rows.sample_weight, shift, np.float64)
     structures = structures_of(params, n_features)
-    if params.covariance_prior is None:
-        family, prior, steps, scales = search_prior(params, structures, rows, shift, partition, threshold)
-        rows = SteppedRows(rows, steps, scales=scales)
-    else:
+    if params.covariance_prior is not None and not chooses_kappa(params):
         family = GAUSSIANS[structures[0]](n_features)
-        prior, steps, scales = given_prior(params, family, shift), None, None
-    return ClusterState(GaussianSlots(family, prior, shift=shift, steps=steps, scales=scales)), rows
+        prior = family.prior(None, **given_prior(params, structures[0], n_features, shift))
+        return ClusterState(GaussianSlots(family, prior, shift=shift)), rows, None
+    order = np.random.default_rng(1).permutation(len(rows)) if order is None else order
+
+    def given(structure):
+        return given_prior(params, structure, n_features, shift)
+
+    def variances(x):
+        spread = x.var(axis=0) if has_means(params) else (x**2).mean(axis=0)
+        return ColumnLimits.of(x, has_means(params)).variances(spread)
+
+    found = automatic_prior(structures, given, rows, order, variances, partition, threshold)
+    if params.verbose and params.likelihood == "auto":
+        print(f"{type(params).__name__}: likelihood {found.family.name!r}{found.reason and ', since '}{found.reason}")
+    steps = found.steps if params.covariance_prior is None else None
+    sums = GaussianSlots(found.family, found.prior, shift=shift, steps=steps, scales=found.scales)
+    rows = rows if steps is None else SteppedRows(rows, steps, scales=found.scales)
+    return ClusterState(sums), rows, None if found.labels is None else (found.rows, found.labels)
+
+
+def chooses_kappa(params):
+    """Whether the rows choose kappa_0."""
+    return params.mean_precision_prior is None and has_means(params)
 
 
 def structures_of(params, n_features):
@@ -330,14 +352,16 @@ def origin(params, rows):
     return check_means("mean_prior", params.mean_prior, (rows.X.shape[1],))
 
 
-def given_prior(params, family, shift):
-    """Prior of one cluster with a given covariance; missing parameters get data-independent defaults."""
+def given_prior(params, structure, n_features, shift):
+    """Given parameters of the prior of one cluster; a given covariance is the expected one by default."""
+    family = GAUSSIANS[structure](n_features)
     arguments = prior_arguments(params, family, shift, "likelihood")
-    if family.has_means:
-        arguments.setdefault("mean", np.zeros(family.n_features))
-        if arguments["mean_precision"] is None:
-            arguments["mean_precision"] = 0.1
-    return family.prior(None, **arguments)
+    if params.covariance_prior is not None:
+        if arguments["dof"] is None:
+            arguments["dof"] = family.shape.least_dof_of_mean(n_features) + 1.0
+        if params.mean_prior is None and not chooses_kappa(params) and family.has_means:
+            arguments["mean"] = np.zeros(n_features)
+    return arguments
 
 
 def rounds_of_shards(n_rows):

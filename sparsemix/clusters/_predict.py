@@ -15,8 +15,8 @@ from sparsemix._estimator.input.checks import check_explained, check_weights
 from sparsemix._estimator.input.forms import COUNTS, NUMBERS, NUMBERS_OR_COUNTS
 from sparsemix._kernels.vectors._log_sum import log_sum_exp
 from sparsemix._typing import Array, RowsLike, Weights
-from sparsemix.clusters._gaussian._steps import ScaledRows
 from sparsemix.clusters._parameters import MAY_BE_COUNTS, OF_COUNTS, check_data, weighted_rows
+from sparsemix.clusters._stepped_rows import ScaledRows
 
 # Scores of one tile.
 TILE_SCORES = 1 << 17

@@ -19,8 +19,8 @@ import numpy as np
 
 from sparsemix._engine.blocks import Rows
 from sparsemix._engine.threads import interrupts_wait
-from sparsemix.clusters._gaussian._prior import SEARCH_ROWS
-from sparsemix.clusters._gaussian._steps import SteppedRows
+from sparsemix._models.clusters.prior.automatic import SEARCH_ROWS
+from sparsemix.clusters._stepped_rows import SteppedRows
 
 # A row is far if its squared distance from the prior mean exceeds the expected one by this factor: six standard
 # deviations if there is one column.
@@ -36,7 +36,8 @@ class Stream:
     ----------
     params : StreamingNGGPMixture
     begin : callable
-        ``begin(rows)`` returns a state without clusters, with priors that depend on these rows.
+        ``begin(rows)`` returns a state without clusters, with priors that depend on these rows, and how the rows
+        divide: indices and clusters of some of them, or None.
     model_of : callable
         ``model_of(state)`` returns the model that learns rows.
     state : ClusterState
@@ -49,24 +50,37 @@ class Stream:
         if state.guide is None and follows(params, state):  # after a fit
             state.guide = Guide(params, state.sums)
 
-    def learn(self, rows, numbers, size):
-        """Learn rows, at most ``size`` of them between two interrupts; ``numbers`` are those of the caller."""
+    def learn(self, rows, numbers, size, divided=None):
+        """Learn rows, at most ``size`` of them between two interrupts; ``numbers`` are those of the caller.
+
+        The rows that ``divided`` holds come first.
+        """
         guide, first = self.state.guide, self.state.n_rows
         if guide is not None:
             guide.store(rows, first)
-        row, read = 0, self._reading(rows, first)
+        row, read, order = 0, self._reading(rows, first), np.arange(len(rows))
+        if divided is not None:
+            order = np.append(divided[0], np.delete(order, divided[0]))
+            with interrupts_wait():
+                row = self._divide(read, rows, divided)
         while row < len(rows):
             stop = min(row + size, len(rows))
             if guide is not None:
                 stop = min(stop, row + guide.rows_left(first + row))
-            part = slice(row, stop)
+            part = order[row:stop]
             with interrupts_wait():
-                self.model.numbers = numbers
-                self._learn(read.read(part), rows.weight(part), row)
+                self.model.numbers = part if numbers is None else numbers[part]
+                self._learn(read.read(part), rows.weight(part), 0)
                 if guide is not None and not guide.rows_left(first + stop):
                     self._search()
                     guide, read = self.state.guide, self._reading(rows, first)
             row = stop
+
+    def _divide(self, read, rows, divided):
+        """Learn rows of known clusters; return their number."""
+        selection, labels = divided
+        self.model.numbers = selection
+        return self.model.divide(read.read(selection), rows.weight(selection), self.state, labels)
 
     def _reading(self, rows, first):
         """The rows in the coordinates of the state; ``first`` is the number of the first row in the stream."""
@@ -79,26 +93,29 @@ class Stream:
     def _learn(self, x, weight, start):
         """Learn a block of rows; the prior becomes wider before a far row."""
         first, guide = 0, self.state.guide
-        squares = None if guide is None else guide.squares(x)
         while first < len(x):
-            far = () if squares is None else np.flatnonzero(squares[first:] > guide.limit)
+            far = () if guide is None else np.flatnonzero(guide.far(x[first:]))
             stop = first + int(far[0]) if len(far) else len(x)
             part = slice(first, stop)
             if stop > first:
                 self.model.stream(x[part], None if weight is None else weight[part], self.state, start + first)
             if stop < len(x):
-                guide.widen(self.state, self.model.prior.discount, squares[stop])
+                guide.widen(self.state, self.model.prior.discount, x[stop])
             first = stop
 
     def _search(self):
         """Estimate the prior from all rows so far, and learn them again."""
         old = self.state
         rows = old.guide.rows(old.n_rows)
-        state = self.begin(rows)
+        state, divided = self.begin(rows)
         state.guide.keep(old.guide.x, old.guide.weight, len(rows))
         twin = Stream(self.params, self.begin, self.model_of, state)
         try:
-            twin._learn(twin._reading(rows, 0).read(slice(0, len(rows))), rows.sample_weight, 0)
+            read = twin._reading(rows, 0)
+            if divided is None:
+                twin._learn(read.read(slice(0, len(rows))), rows.sample_weight, 0)
+            else:
+                twin._divide(read, rows, divided)
         except ValueError:  # a row without finite density under the new prior: the old one stays
             old.guide.keep(old.guide.x, old.guide.weight, len(rows))
             return
@@ -106,9 +123,18 @@ class Stream:
         vars(old).update(vars(state))
 
 
+def first_order(n_rows):
+    """The rows of a first block from which a prior is estimated, in order: all, or random ones of many, which may come
+    sorted."""
+    return np.random.default_rng(1).permutation(n_rows) if n_rows > SEARCH_ROWS else np.arange(n_rows)
+
+
 def follows(params, state):
     """Whether the prior is automatic, so that later rows may change it."""
-    return state.sums.has_covariances and params.covariance_prior is None
+    if not state.sums.has_covariances:
+        return False
+    kappa = params.mean_precision_prior is None and state.sums.family.has_means
+    return params.covariance_prior is None or kappa
 
 
 class Guide:
@@ -126,21 +152,23 @@ class Guide:
         The first rows of the stream; None after the last search.
     searched : int
         Number of rows of the last search.
-    limit : float
-        A row is far if the mean square of its deviations from the prior mean, in units of the expected variances,
-        exceeds this.
+    mean, variances : ndarray of shape (D,)
+        Prior mean, and expected variances within clusters.
+    limits : ndarray of shape (D,) or (1,)
+        A row is far if the square of its deviation from the prior mean, in units of the expected variance, exceeds this
+        in some column. If all columns have one kappa_0, this is about the mean over the columns.
     """
 
     def __init__(self, params, sums):
         self.x = self.weight = None
         self.searched = SEARCH_ROWS
-        widens = sums.family.has_means and params.mean_precision_prior is None
+        self.widens = sums.family.has_means and params.mean_precision_prior is None
         prior = sums.prior
         variances = sums.family.unpack_covariances(sums.family.point_estimate(prior).covariances)[0]
         variances = np.diagonal(variances) if np.ndim(variances) == 2 else variances
         self.mean = prior.mean[0].copy()
-        self.inverse = 1.0 / (np.broadcast_to(variances, self.mean.shape) * len(self.mean))
-        self.limit = FAR * (1.0 + 1.0 / prior.mean_precision[0]) if widens else np.inf
+        self.variances = np.broadcast_to(variances, self.mean.shape).copy()
+        self.limits = FAR * (1.0 + 1.0 / np.atleast_1d(prior.mean_precision[0])) if self.widens else None
 
     def keep(self, x, weight, searched):
         """Store the first rows of the stream after a search over ``searched`` of them, unless it was the last one."""
@@ -175,30 +203,38 @@ class Guide:
         return max(min(1 << self.searched.bit_length(), SEARCH_ROWS) - n_rows, 0)
 
     def squares(self, x):
-        """Mean squares of deviations from the prior mean in units of the expected variances, (n,).
+        """Squares of deviations from the prior mean in units of the expected variances, (n, D) or their means (n, 1).
 
         The order of additions within a row does not depend on the number of rows.
         """
-        return None if self.limit == np.inf else ((x - self.mean) ** 2 * self.inverse).sum(axis=1)
+        squares = (x - self.mean) ** 2 / self.variances
+        return squares if len(self.limits) == x.shape[1] else squares.mean(axis=1, keepdims=True)
 
-    def widen(self, state, discount, square):
-        """Widen the prior of means so that it expects the clusters and a row of this mean square.
+    def far(self, x):
+        """Whether each row is far, (n,)."""
+        return (self.squares(x) > self.limits).any(axis=1) if self.widens else np.zeros(len(x), dtype=bool)
 
-        1 / kappa_0 becomes the geometric mean of the mean squares of the clusters and of the row, so that one extreme
-        value has little influence. Mean squares below one are spread within a cluster, and count as one.
+    def widen(self, state, discount, x):
+        """Widen the prior of means so that it expects the clusters and the far row ``x``.
+
+        Where the row is far, 1 / kappa_0 becomes the geometric mean of the squares of the clusters and of the row, so
+        that one extreme value has little influence. Squares below one are spread within a cluster, and count as one.
         """
-        self.limit = max(self.limit, FARTHER * square)
+        square = self.squares(x[None])[0]
+        far = square > self.limits
+        self.limits = np.where(far, np.maximum(self.limits, FARTHER * square), self.limits)
         prior, slots = state.sums.prior, state.live(discount)
         if not len(slots):
             return
-        counts, kappa = state.counts[slots], prior.mean_precision[0]
+        kappa, counts = np.atleast_1d(prior.mean_precision[0]), state.counts[slots, None]
         post = state.sums.posterior(slots).mean
-        means = self.mean + (post - self.mean) * ((kappa + counts) / counts)[:, None]
-        squares = np.append(self.squares(means), square)
-        wanted = np.exp(-np.log(np.maximum(squares, 1.0)).mean())
-        if wanted > 0.5 * kappa:
+        means = self.mean + (post - self.mean) * (kappa + counts) / counts
+        squares = np.vstack([self.squares(means), square])
+        wanted = np.exp(-np.log(np.maximum(squares, 1.0)).mean(axis=0))
+        wanted = np.where(far & (wanted <= 0.5 * kappa), wanted, kappa)
+        if (wanted == kappa).all():
             return
         sums = state.sums.copy()
-        sums.change_prior(replace(prior, mean_precision=np.array([wanted])))
-        self.limit = max(self.limit, FAR * (1.0 + 1.0 / wanted))
+        sums.change_prior(replace(prior, mean_precision=wanted.reshape(prior.mean_precision.shape)))
+        self.limits = np.maximum(self.limits, FAR * (1.0 + 1.0 / wanted))
         state.sums = sums

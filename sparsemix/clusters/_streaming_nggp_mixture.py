@@ -36,8 +36,7 @@ from sparsemix.clusters._parameters import (
     weighted_rows,
 )
 from sparsemix.clusters._predict import ClusterPredictMixin, FittedClusters
-from sparsemix.clusters._settle import settling
-from sparsemix.clusters._stream import Guide, Stream, follows
+from sparsemix.clusters._stream import Guide, Stream, first_order, follows
 
 U_RULES, CRITERIA = StrOptions({"mode", "quadrature"}), StrOptions(set(MERGE_THRESHOLDS))
 THRESHOLD = Interval(numbers.Real, -1e300, 1e300, closed="both")
@@ -65,8 +64,9 @@ class StreamingNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator
     likelihood : {"auto", "multinomial", "full", "diag", "spherical", "zero_mean"}, default="auto"
         Distribution of a cluster: "multinomial" for word counts; or a Gaussian with full, diagonal or spherical
         covariance, or with full covariance and mean zero. "auto" treats sparse rows as counts, and dense whole numbers
-        if columns are many, most entries are zero and most non-zeros are 1. It warns in doubt. For other rows the
-        evidence of the first ones chooses "full" or "diag"; above 100 features it is "diag". See ``likelihood_``.
+        if columns are many, most entries are zero and most non-zeros are 1. It warns in doubt. For other rows it is
+        "full" if columns are correlated within clusters, else "diag", and "diag" above 100 features. See
+        ``likelihood_``.
     concentration : float, default=None
         a of the prior. Raise it to open more clusters. None means 1 for Gaussians and 1000 for "multinomial": one
         shared word of a short text outweighs a smaller prior of a new cluster, and long texts hardly depend on it.
@@ -87,16 +87,17 @@ class StreamingNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator
         Dirichlet parameter of every word in every cluster ("multinomial"). Lower it for more, and more specific,
         clusters. On long texts it has far more effect on their number than the concentration.
     mean_precision_prior : float, default=None
-        kappa_0, the weight of the prior of a mean in rows (Gaussians). None chooses it with ``covariance_prior``.
+        kappa_0, the weight of the prior of a mean in rows (Gaussians). None estimates it from the rows, for "diag" one
+        for each column.
     mean_prior : array-like of shape (n_features,), default=None
-        Prior of the means (Gaussians). None means the mean of the first call's data.
+        Prior of the means (Gaussians). None estimates it from the rows.
     degrees_of_freedom_prior : float, default=None
         nu_0 of the Wishart or Gamma prior (Gaussians). None chooses it with ``covariance_prior``. Raise it for clusters
         of similar covariance.
     covariance_prior : array-like or float, default=None
-        B_0 (Gaussians) in scikit-learn's shapes. None chooses the prior by the evidence of up to 1000 rows of the first
-        call: the within-cluster share of each column's variance, its weight in rows, and ``column_scales_``. With a
-        given B_0, None means kappa_0 = 0.1 and nu_0 = n_features + 2 (3 for "diag", "spherical") for the other two.
+        B_0 (Gaussians) in scikit-learn's shapes. None chooses it with the other parameters of the prior: those of the
+        most probable clusters of up to 2000 rows, see :doc:`/user_guide/cluster_priors`. A given B_0 is the expected
+        covariance of a cluster, since nu_0 is then n_features + 2 (3 for "diag", "spherical") unless you give it.
     u_rule : {"mode", "quadrature"} or tuple, default="mode"
         Treatment of the auxiliary variable U in the prior weights: U fixed at the mode of log U, or U integrated out.
         The number of clusters in its posterior is their expectation under the responsibilities; with a tuple ("mode",
@@ -119,10 +120,8 @@ class StreamingNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator
         Number of further rows after which a row counts half. Set it if clusters drift or end. Every ``merge_every``
         rows all sums shrink, and clusters with less than a twentieth of a row are removed. Several epochs ignore it.
     max_iter : int or "auto", default="auto"
-        Epochs of ``fit``: one of assumed density filtering, then expectation propagation. With "full", several epochs
-        and no weights, a sampler first settles 4,096 rows and their prior. "auto" is 2 for Gaussians, whose first rows
-        arrive before clusters exist; 1 for counts, or with ``discount``, ``prune_threshold``, ``half_life`` or
-        ``n_shards``.
+        Epochs of ``fit``: one of assumed density filtering, then expectation propagation. "auto" is 2 for Gaussians; 1
+        for counts, or with ``discount``, ``prune_threshold``, ``half_life`` or ``n_shards``.
     n_shards : int, default=1
         Number of shards: ``fit`` streams them separately, in ``n_jobs`` threads, and joins their clusters (for
         documents repeatedly, after one stream over a tenth). The result differs but is as good. One shard uses one
@@ -195,9 +194,10 @@ class StreamingNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator
 
     Documents without words change nothing, and their predictions are the prior. A row of weight w is one arrival of
     mass w. A Gaussian prior that is not given is estimated from the first rows of a stream, and again until there are
-    1,000; this may change all clusters and their numbers. Later only ``mean_precision_prior`` may fall, if a row is
-    far from all that the prior expects. The first call fixes the number of columns. For an open vocabulary use
-    ``HashingVectorizer(n_features=2**14, norm=None, alternate_sign=False)``, with a width near the number of words.
+    1,000; this may change all clusters and their numbers. The rows of the search begin in the clusters that it found.
+    Later only ``mean_precision_prior`` may fall, if a row is far from all that the prior expects. The first call fixes
+    the number of columns. For an open vocabulary use ``HashingVectorizer(n_features=2**14, norm=None,
+    alternate_sign=False)``, with a width near the number of words.
 
     References
     ----------
@@ -321,12 +321,13 @@ class StreamingNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator
             rows, kept = weighted_rows(X, counts, sample_weight)
             check_words(rows, counts)
             order = seeded(params.random_state).permutation(len(rows)) if params.shuffle else None
-            state, rows = self._first_state(rows, counts)
+            state, rows, divided = self._first_state(rows, counts, order)
             n_epochs = passes_of(params, counts)
             model = self._model(state, record=n_epochs > 1)
             row_state = RowState(rows, 0, ROWS, order)
+            if divided is not None and order is not None and params.n_shards == 1:
+                model.divided = divided[1]
             if model.record:
-                model.settle = settling(params, state)
                 row_state.parts = [RowResponsibilities(stop - start) for start, stop in row_state.spans]
             observer = FitObserver(self, n_epochs, lambda monitor: self._attributes(monitor, copy=True), X)
             schedule, name = Sweeps(has_bound=False, least_epochs=2), type(self).__name__
@@ -383,14 +384,15 @@ class StreamingNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator
                 self._check_likelihood()
             X, counts = check_data(self, X, reset=first)
             rows, kept = weighted_rows(X, counts, sample_weight)
+            divided = None
             if first:
-                state = self._stream_state(rows, counts)
+                state, divided = self._stream_state(rows, counts)
             else:
                 warn_if_fractions(self, X)
                 state = self._fitted.state.copy() if self._fitted.shared else self._fitted.state
             stream = Stream(self._params, self._stream_state, self._model, state)
             begun.append((stream, state, state.n_rows))
-            stream.learn(rows, kept, ROWS)
+            stream.learn(rows, kept, ROWS, divided)
             self._publish_stream(begun)
         return self
 
@@ -430,22 +432,19 @@ class StreamingNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator
         monitor.step(state, model)
         monitor.epoch(1, model, state)
 
-    def _first_state(self, rows, counts):
-        """A state without clusters, and rows in the form that the model reads."""
+    def _first_state(self, rows, counts, order=None):
+        """A state without clusters, rows in the form that the model reads, and how the first ones divide."""
         params = self._params
         threshold = opening_threshold(params.discount, params.new_cluster_threshold)
-        state, rows = make_state(params, rows, counts, make_prior(params, counts), threshold)
-        if params.verbose and params.likelihood == "auto":
-            print(f"{type(self).__name__}: likelihood {state.sums.likelihood!r}")
-        return state, rows
+        return make_state(params, rows, counts, make_prior(params, counts), threshold, order)
 
     def _stream_state(self, rows, counts=False):
-        """A state without clusters for a stream that begins with these rows."""
-        state = self._first_state(rows, counts)[0]
+        """A state without clusters for a stream that begins with these rows, and how they divide."""
+        state, _, divided = self._first_state(rows, counts, first_order(len(rows)))
         if follows(self._params, state):
             state.guide = Guide(self._params, state.sums)
             state.guide.keep(rows.X, rows.sample_weight, len(rows))
-        return state
+        return state, divided
 
     def _model(self, state, record=False):
         """The model that the parameters define, for a new or continued state."""

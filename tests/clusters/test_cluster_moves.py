@@ -452,7 +452,8 @@ def test_looks_leave_clusters_alone_whose_union_has_no_covariance(far):
     rng = np.random.default_rng(0)
     near = rng.normal(size=(20, 3))
     beyond = 1e-3 * rng.normal(size=(20, 3)) + far * np.array([1.0, 1.1, 0.9])
-    est = StreamingNGGPMixture(likelihood="full", merge_every=1, covariance_prior=1e-6, random_state=0)
+    given = {"covariance_prior": 1e-6, "mean_precision_prior": 0.1}
+    est = StreamingNGGPMixture(likelihood="full", merge_every=1, random_state=0, **given)
     est.partial_fit(near)
     est.partial_fit(beyond)
     labels = est.predict(np.vstack([near, beyond]))

@@ -109,10 +109,16 @@ def test_merges_of_an_epoch_do_something():
         )
 
 
+def from_nothing(monkeypatch):
+    """Let fits begin without the clusters of the search for a prior."""
+    make = module.make_state
+    monkeypatch.setattr(module, "make_state", lambda *args: (*make(*args)[:2], None))
+
+
 @per_likelihood
 def test_blocks_make_no_difference_to_epochs(likelihood, monkeypatch):
-    """Except for the order of sums, which follows the rows, and for the chain of the first block."""
-    monkeypatch.setattr(module, "settling", lambda *_: None)
+    """Except for the order of sums, which follows the rows, and for rows that begin in the clusters of the search."""
+    from_nothing(monkeypatch)
     params = {"max_iter": 5, "tol": 0.0, "merge_criterion": ("responsibility", 0.4)}
     whole = streaming(likelihood, **params).fit(rows_of(likelihood))
     for size in (1, 7, 40):
@@ -126,7 +132,7 @@ def test_blocks_make_no_difference_to_epochs(likelihood, monkeypatch):
 @per_likelihood
 def test_the_first_epoch_is_assumed_density_filtering(likelihood, within, monkeypatch):
     """O59."""
-    monkeypatch.setattr(module, "settling", lambda *_: None)
+    from_nothing(monkeypatch)
     rows = rows_of(likelihood)
     stream = streaming(likelihood).fit(rows)
     recounted, original = [], StreamingModel.recount

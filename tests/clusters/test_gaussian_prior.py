@@ -1,20 +1,16 @@
 """The prior of Gaussian clusters that the user did not give: empirical Bayes on the first rows."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.special import logsumexp
 from scipy.stats import multivariate_normal
-from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.datasets import load_iris
 from sklearn.metrics import adjusted_rand_score
 
 from sparsemix import GibbsNGGPMixture, StreamingNGGPMixture
 from sparsemix._engine.blocks import Rows
-from sparsemix._stats import symmetric
 from sparsemix._stats.nggp import NGGP
-from sparsemix.clusters._gaussian._prior import MOST_CLUSTERS, MOST_PRODUCTS, PriorSearch, lumpy
-from sparsemix.clusters._gaussian._steps import rounding
 from sparsemix.clusters._parameters import make_state
 
 WITH_MEANS = ["full", "diag", "spherical"]
@@ -109,72 +105,6 @@ def test_little_data_has_a_prior(rows, likelihood):
     assert np.isfinite(est.score_samples(rows)).all()
 
 
-# -- the search
-
-
-def search_of(rows, structure="full", **given):
-    arguments = {"mean_precision": None, "dof": None} | given
-    search = PriorSearch(structure, arguments, rows, None, np.zeros(rows.shape[1]), NGGP(1.0, 0.0, 1.0), 0.5)
-    return search, search.run()
-
-
-@pytest.mark.parametrize("likelihood", WITH_MEANS)
-def test_the_evidence_is_the_score_of_the_rows_as_they_came(likelihood):
-    rows, _ = blobs(3, 200)
-    rows -= rows.mean(axis=0)
-    search, guess = search_of(rows, likelihood)
-    prior = search.prior(guess)
-    matrix = {"diag": guess.variances, "spherical": guess.variances[0]}.get(likelihood, np.diag(guess.variances))
-    est = StreamingNGGPMixture(
-        likelihood, mean_prior=np.zeros(3), mean_precision_prior=guess.mean_precision,
-        degrees_of_freedom_prior=prior.dof[0], covariance_prior=guess.strength * matrix, shuffle=False,
-    ).fit(search.x)  # fmt: skip
-    assert est.history_[0]["log_predictive"] == pytest.approx(guess.evidence, rel=1e-9)
-    variances = [search.x[est.labels_ == k].var(axis=0) * np.sum(est.labels_ == k) for k in range(est.n_clusters_)]
-    within = np.sum(variances, axis=0) / (200 - est.n_clusters_)
-    within = np.full(3, within.mean()) if likelihood == "spherical" else within
-    np.testing.assert_allclose(guess.within, within, rtol=1e-3)
-
-
-@pytest.mark.parametrize(("n", "n_features"), [(1000, 2), (1000, 300), (40, 300), (150, 1200)])
-def test_the_search_has_a_budget(n, n_features):
-    """Products of all pairs of columns for every row and cluster, given a hundred rows and 8 clusters."""
-    rows = np.random.default_rng(0).standard_normal((n, n_features))
-    arguments = {"mean_precision": None, "dof": None}
-    search = PriorSearch("full", arguments, rows, None, np.zeros(n_features), NGGP(1.0, 0.0, 1.0), 0.5)
-    kept, most = len(search.x), search.most_clusters
-    assert min(n, 100) <= kept <= n
-    assert 8 <= most <= MOST_CLUSTERS
-    assert kept <= 100 or kept * n_features**2 * MOST_CLUSTERS <= MOST_PRODUCTS
-    assert kept == n or (kept + 1) * n_features**2 * MOST_CLUSTERS >= MOST_PRODUCTS
-    assert most == 8 or kept * n_features**2 * most <= MOST_PRODUCTS
-    assert most == MOST_CLUSTERS or kept * n_features**2 * (most + 1) >= MOST_PRODUCTS
-
-
-def test_a_prior_with_correlations_expects_them():
-    """And the variances of the guess: the mean of an inverse Wishart distribution is B / (nu - D - 1)."""
-    rows, _ = blobs(3, 200)
-    search, guess = search_of(rows)
-    correlations = np.array([[1.0, 0.3, -0.2], [0.3, 1.0, 0.5], [-0.2, 0.5, 1.0]])
-    for given in (None, correlations):
-        prior = search.prior(replace(guess, correlations=given))
-        covariance = symmetric.unpack(prior.scale)[0] / (prior.dof[0] - 4.0)
-        widths = np.sqrt(np.diag(covariance))
-        np.testing.assert_allclose(widths**2, guess.variances, rtol=1e-9)
-        found = covariance / np.outer(widths, widths)
-        np.testing.assert_allclose(found, np.eye(3) if given is None else given, atol=1e-9)
-
-
-@pytest.mark.parametrize("likelihood", WITH_MEANS)
-def test_the_search_finds_the_variances_of_the_clusters(likelihood):
-    rows, _ = blobs(10, 1000, scale=7.0)
-    _, guess = search_of(rows - rows.mean(axis=0), likelihood)
-    assert np.median(guess.variances) == pytest.approx(49.0, rel=0.1)
-    assert (guess.variances > 20.0).all()
-    total = rows.var(axis=0).mean() if likelihood == "spherical" else rows.var(axis=0)
-    assert guess.mean_precision == pytest.approx(1 / (np.mean(total / guess.variances) - 1), rel=1e-6)
-
-
 @pytest.mark.parametrize("way", ["fit", "partial_fit", "chain"])
 def test_one_elongated_cluster_is_as_good_as_one_gaussian(way):
     """Without correlations in the prior, a fit loses 0.8 nats for the last one."""
@@ -188,14 +118,6 @@ def test_one_elongated_cluster_is_as_good_as_one_gaussian(way):
         est = est.partial_fit(train) if way == "partial_fit" else est.fit(train)
         one = multivariate_normal(train.mean(axis=0), np.cov(train.T, bias=True))
         assert est.score(test) > one.logpdf(test).mean() - 0.1
-
-
-def test_correlations_are_expected_only_with_evidence_and_without_more_clusters():
-    """Chance ones raise the evidence of blobs by a few nats; skewed columns get three times as many clusters."""
-    blob_rows, _ = blobs(5)
-    skewed = load_breast_cancer().data
-    for rows in (blob_rows, skewed, np.exp(np.random.default_rng(0).normal(size=(1000, 2)))):
-        assert search_of(rows - rows.mean(axis=0))[1].correlations is None
 
 
 def balls_in_units(scales, n=1000, seed=0):
@@ -237,18 +159,17 @@ def test_scaled_clusters_are_those_of_scaled_rows(cls):
     found = est.column_scales_
     np.testing.assert_allclose(found, scales, rtol=0.1)
     assert np.log(found).sum() == pytest.approx(0.0, abs=1e-12)
-    twin = cls("spherical", random_state=0, **settings)
-    sums = est._fitted.state.sums
-    twin.set_params(
-        mean_prior=rows.mean(axis=0) / found, covariance_prior=sums.prior.scale[0, 0],
-        degrees_of_freedom_prior=sums.prior.dof[0], mean_precision_prior=sums.prior.mean_precision[0],
-    )  # fmt: skip
-    twin.fit(rows / found)
-    np.testing.assert_allclose(twin.means_ * found, est.means_, rtol=1e-6, atol=1e-9)
-    np.testing.assert_allclose(twin.covariances_, est.covariances_, rtol=1e-6)
+    state = est._fitted.state
+    post, family = state.sums.posterior(est._fitted.slots), state.sums.family
     new = rows[:50] + 1.0
-    np.testing.assert_allclose(est.score_samples(new), twin.score_samples(new / found), rtol=1e-6)
-    np.testing.assert_array_equal(est.predict(new), twin.predict(new / found))
+    scaled = (new - state.sums.shift) / found
+    new_cluster = np.log(est.new_weight_) + family.log_predictive(state.sums.prior, scaled)[:, 0]
+    log_shares = np.log(est.weights_) + family.log_predictive(post, scaled)
+    if cls is StreamingNGGPMixture:
+        expected = np.logaddexp(logsumexp(log_shares, axis=1), new_cluster)
+        np.testing.assert_allclose(est.score_samples(new), expected, rtol=1e-6)
+    np.testing.assert_array_equal(est.predict(new), log_shares.argmax(axis=1))
+    np.testing.assert_allclose(est.means_, post.mean * found + state.sums.shift)
     grid = np.exp(np.linspace(np.log(0.01), np.log(100.0), 7))
     outer = est.score_samples(rows[:1] + grid[:, None] * scales)  # falls with the distance, in the found units
     assert (np.diff(outer) < 0.0).all()
@@ -270,7 +191,7 @@ def test_what_is_given_stays():
     rows, _ = blobs(4)
     params = {"mean_precision_prior": 0.02, "degrees_of_freedom_prior": 31.0, "mean_prior": [1.0, 2.0, 3.0, 4.0]}
     est = StreamingNGGPMixture("full", random_state=0, **params)
-    state, _ = make_state(est, Rows(rows), False, NGGP(1.0, 0.0, 1.0), 0.5)
+    state = make_state(est, Rows(rows), False, NGGP(1.0, 0.0, 1.0), 0.5)[0]
     prior = state.sums.prior
     assert (prior.mean_precision[0], prior.dof[0]) == (0.02, 31.0)
     np.testing.assert_array_equal(prior.mean[0] + state.sums.shift, params["mean_prior"])
@@ -284,16 +205,6 @@ def test_a_sorted_first_block_gives_the_same_prior_as_a_shuffled_one():
     other = StreamingNGGPMixture("full").partial_fit(rows)
     kappas = [one._fitted.state.sums.prior.mean_precision[0] for one in (est, other)]
     assert kappas[0] == pytest.approx(kappas[1], rel=0.1)
-
-
-def test_steps_and_lumps():
-    rng = np.random.default_rng(0)
-    x = np.column_stack([0.1 * rng.integers(0, 40, 500), rng.normal(size=500), np.ones(500), rng.random(500) < 0.1])
-    steps = rounding(x)
-    assert steps[0] == pytest.approx(0.1)
-    assert steps[1] < 1e-2
-    assert steps[2:].tolist() == [0.0, 1.0]
-    assert lumpy(x).tolist() == [False, False, True, True]
 
 
 # -- likelihood="auto"

@@ -360,6 +360,42 @@ def test_structures_agree_in_one_dimension():
             np.testing.assert_allclose(mine, full, rtol=1e-10)
 
 
+@pytest.mark.parametrize("d", [2, 9, 20])
+def test_columns_may_have_own_mean_precisions(d, instruction_set):  # noqa: ARG001
+    """Then a diagonal cluster is the product of clusters of one column each."""
+    rng = np.random.default_rng(d)
+    kappas, variances, mean = np.geomspace(1e-3, 50.0, d), rng.uniform(0.5, 2.0, d), rng.normal(size=d)
+    x, masses = rng.normal(size=(30, d)), rng.uniform(0.1, 1.0, size=30)
+
+    def slots_of(columns):
+        family = GAUSSIANS["diag"](len(columns))
+        kappa = kappas[columns] if len(columns) > 1 else kappas[columns[0]]
+        prior = family.prior(None, kappa, mean[columns], 4.0, variances[columns])
+        slots, rows = GaussianSlots(family, prior, 3), np.ascontiguousarray(x[:, columns])
+        kernel = slots.kernel(rows, 2)
+        for row, mass in enumerate(masses):
+            kernel.move_one(row, row % 2, 1.5 * mass)
+            kernel.move_one(row, row % 2, -0.5 * mass)
+        return slots, kernel
+
+    whole, kernel = slots_of(np.arange(d))
+    alone = [slots_of(np.array([j])) for j in range(d)]
+    for row in range(4):
+        without = sum(one.score_one_without(row, row % 2, masses[row]) for _, one in alone)
+        assert kernel.score_one_without(row, row % 2, masses[row]) == pytest.approx(without, rel=1e-9)
+    for of_whole, *parts in zip(kernel.scores(0, 30), *(one.scores(0, 30) for _, one in alone), strict=True):
+        np.testing.assert_allclose(of_whole, sum(parts), rtol=1e-9)
+    np.testing.assert_allclose(whole.evidence([0, 1]), sum(slots.evidence([0, 1]) for slots, _ in alone), rtol=1e-9)
+    np.testing.assert_allclose(
+        whole.union_gains(0, [1]), sum(slots.union_gains(0, [1]) for slots, _ in alone), rtol=1e-8, atol=1e-8
+    )
+    predicted = whole.family.log_predictive(whole.posterior([0, 1]), x)
+    np.testing.assert_allclose(kernel.scores(0, 30)[0][:, :2], predicted, rtol=1e-9)
+    again = GaussianSlots(whole.family, whole.prior, 3)
+    again.set_stats([0, 1], whole.stats([0, 1]))
+    np.testing.assert_allclose(again.table, whole.table, rtol=1e-9, atol=1e-12)
+
+
 def test_diagonal_scatter_makes_full_and_diag_differ_by_their_priors_alone():
     """Rows on the axes: B is diagonal, and the quadratic forms of one dimension are the same."""
     rows = np.concatenate([np.eye(3), -np.eye(3)])

@@ -24,6 +24,7 @@ cdef extern from "clusters/gaussian_clusters.h" nogil:
         int isa, structure
         Py_ssize_t n_features, width
         double kappa, nu, row_dof
+        const double* kappas
         double* work
         double* rotations
     void sparsemix_refresh(const sparsemix_gaussians*, double*)
@@ -61,6 +62,7 @@ cdef class GaussianClusters(Clusters):
     cdef const double[:, ::1] x
     cdef double[:, ::1] table
     cdef double[::1] prior, work, rotations
+    cdef const double[::1] kappas
     cdef sparsemix_gaussians g
     cdef const double* row
     cdef readonly Py_ssize_t n_clipped  # moves that round-off would have left without a positive definite B
@@ -71,7 +73,7 @@ cdef class GaussianClusters(Clusters):
         double[:, ::1] table,       # INOUT (capacity, MEAN + D + scale_size)
         double[::1] prior,          # INOUT (MEAN + D + scale_size,) a slot without rows
         str structure,              # IN    of STRUCTURES
-        double mean_precision,      # IN    kappa of the prior; not used if means are zero
+        mean_precision,             # IN    kappa of the prior, for "diag" a number or (D,); not used if means are zero
         double dof,                 # IN    nu of the prior
         Py_ssize_t n_slots,         # IN    in use
     ):
@@ -79,7 +81,8 @@ cdef class GaussianClusters(Clusters):
         self.n_rows, self.capacity, self.n_slots, self.n_clipped = x.shape[0], table.shape[0], n_slots, 0
         self.g.structure, self.g.isa = STRUCTURES[structure], instruction_level()
         self.g.n_features, self.g.width = d, SPARSEMIX_MEAN + d + scale_size(structure, d)
-        self.g.kappa, self.g.nu = mean_precision, dof
+        self.kappas = np.full(d, mean_precision, dtype=np.float64)
+        self.g.nu = dof
         self.g.row_dof = d if structure == "spherical" else 1.0
         if d == 0:
             raise ValueError("x must have columns")
@@ -92,6 +95,7 @@ cdef class GaussianClusters(Clusters):
         self.work[:] = 0.0
         self.rotations = np.empty(4 * d)
         self.g.work, self.g.rotations = &self.work[0], &self.rotations[0]
+        self.g.kappas, self.g.kappa = &self.kappas[0], self.kappas[0]
         sparsemix_refresh(&self.g, &prior[0])
 
     cdef bint begin(self, Py_ssize_t row) noexcept nogil:

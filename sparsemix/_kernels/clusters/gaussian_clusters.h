@@ -32,6 +32,7 @@ typedef struct {
     ptrdiff_t n_features;
     ptrdiff_t width;   /* of a slot */
     double kappa, nu;  /* of the prior */
+    const double *kappas; /* (D,) kappa of each column; for diagonal B only */
     double row_dof;    /* increase of nu per row */
     double *work;      /* (D,) in whole vectors, on a cache line, zero-padded */
     double *rotations; /* (4 D,) */
@@ -51,6 +52,26 @@ static inline const double *sparsemix_scale(const sparsemix_gaussians *g, const 
     return slot + SPARSEMIX_MEAN + g->n_features;
 }
 
+/* Columns whose ratios are multiplied before a logarithm is taken. */
+#define SPARSEMIX_RATIOS 8
+
+/* sum_j log((kappa_j + n + 1) / (kappa_j + n)), for diagonal B. */
+static inline double sparsemix_spread(const sparsemix_gaussians *g, double count)
+{
+    double total = 0.0;
+    ptrdiff_t first, j;
+    for (first = 0; first < g->n_features; first += SPARSEMIX_RATIOS) {
+        const ptrdiff_t last = g->n_features - first < SPARSEMIX_RATIOS ? g->n_features : first + SPARSEMIX_RATIOS;
+        double excess = 0.0; /* the product of the ratios minus one, which loses no digits if they are near one */
+        for (j = first; j < last; j++) {
+            const double one = 1.0 / (g->kappas[j] + count);
+            excess += one + excess * one;
+        }
+        total += log1p(excess);
+    }
+    return total;
+}
+
 /* The part of the log density that does not depend on the row, for a count and a log |B|. */
 static inline double sparsemix_gaussian_constant(const sparsemix_gaussians *g, double count, double log_det)
 {
@@ -60,9 +81,11 @@ static inline double sparsemix_gaussian_constant(const sparsemix_gaussians *g, d
         rise = d * sparsemix_log_rising(0.5 * nu, 0.5);
     else
         rise = sparsemix_log_rising(sparsemix_has_matrix(g) ? 0.5 * (nu - d + 1.0) : 0.5 * nu, 0.5 * d);
-    if (g->structure != SPARSEMIX_ZERO_MEAN)
-        spread = log1p(1.0 / (g->kappa + count));
-    return rise - 0.5 * (d * (SPARSEMIX_LOG_PI + spread) + log_det);
+    if (g->structure == SPARSEMIX_DIAG)
+        spread = sparsemix_spread(g, count);
+    else if (g->structure != SPARSEMIX_ZERO_MEAN)
+        spread = d * log1p(1.0 / (g->kappa + count));
+    return rise - 0.5 * (d * SPARSEMIX_LOG_PI + spread + log_det);
 }
 
 /* Recompute log |B| and the constant of a slot. Writes only if they change, since reading threads share the prior's
@@ -101,16 +124,21 @@ static inline double sparsemix_distance(const sparsemix_gaussians *g, const doub
     return distance;
 }
 
-/* log |B + f d d^T| - log |B|; for a spherical B, that of one dimension, b + f |d|^2. */
+/* log |B + f d d^T| - log |B| with f = mass kappa / (kappa + mass), where kappa includes the rows; f = mass if means
+ * are zero. For a spherical B, that of one dimension, b + f |d|^2. */
 static inline double sparsemix_growth(const sparsemix_gaussians *g, const double *slot, const double *x,
-                                      double distance, double f)
+                                      double distance, double mass)
 {
-    double growth = 0.0;
-    if (g->structure != SPARSEMIX_DIAG)
-        return log1p(f * distance > SPARSEMIX_LEAST - 1.0 ? f * distance : SPARSEMIX_LEAST - 1.0);
-    SPARSEMIX_DISPATCH(g->isa, diagonal_growth, double, x, slot + SPARSEMIX_MEAN, sparsemix_scale(g, slot),
-                       g->n_features, f, &growth);
-    return growth;
+    const double count = slot[SPARSEMIX_COUNT], kappa = g->kappa + count;
+    double growth = 0.0, f = mass;
+    if (g->structure == SPARSEMIX_DIAG) {
+        SPARSEMIX_DISPATCH(g->isa, diagonal_growth, double, x, slot + SPARSEMIX_MEAN, sparsemix_scale(g, slot),
+                           g->kappas, count, g->n_features, mass, &growth);
+        return growth;
+    }
+    if (g->structure != SPARSEMIX_ZERO_MEAN)
+        f *= kappa / (kappa + mass);
+    return log1p(f * distance > SPARSEMIX_LEAST - 1.0 ? f * distance : SPARSEMIX_LEAST - 1.0);
 }
 
 /* Exponent of the density of a row in a cluster of ``count`` rows. */
@@ -122,10 +150,8 @@ static inline double sparsemix_power(const sparsemix_gaussians *g, double count)
 /* Log predictive density of a row in one slot. */
 static inline double sparsemix_gaussian_score(const sparsemix_gaussians *g, const double *slot, const double *x)
 {
-    const double count = slot[SPARSEMIX_COUNT], kappa = g->kappa + count;
-    const double f = g->structure == SPARSEMIX_ZERO_MEAN ? 1.0 : kappa / (kappa + 1.0);
-    const double growth = sparsemix_growth(g, slot, x, sparsemix_distance(g, slot, x), f);
-    return slot[SPARSEMIX_CONSTANT] - sparsemix_power(g, count) * growth;
+    const double growth = sparsemix_growth(g, slot, x, sparsemix_distance(g, slot, x), 1.0);
+    return slot[SPARSEMIX_CONSTANT] - sparsemix_power(g, slot[SPARSEMIX_COUNT]) * growth;
 }
 
 /* The score without ``mass`` times the row's own statistics. With q = mass, B- = B - q kappa / (kappa - q) d d^T and
@@ -133,17 +159,13 @@ static inline double sparsemix_gaussian_score(const sparsemix_gaussians *g, cons
 static inline double sparsemix_gaussian_score_without(const sparsemix_gaussians *g, const double *prior,
                                                       const double *slot, const double *x, double mass)
 {
-    const double count = slot[SPARSEMIX_COUNT], rest = count - mass, kappa = g->kappa + count;
-    double taken = -mass, added = 1.0 - mass, distance, shrunk, grown;
+    const double rest = slot[SPARSEMIX_COUNT] - mass;
+    double distance, shrunk, grown;
     if (!(rest > SPARSEMIX_NOTHING))
         return sparsemix_gaussian_score(g, prior, x);
-    if (g->structure != SPARSEMIX_ZERO_MEAN) {
-        taken *= kappa / (kappa - mass);
-        added *= kappa / (kappa - mass + 1.0);
-    }
     distance = sparsemix_distance(g, slot, x);
-    shrunk = sparsemix_growth(g, slot, x, distance, taken);
-    grown = sparsemix_growth(g, slot, x, distance, added);
+    shrunk = sparsemix_growth(g, slot, x, distance, -mass);
+    grown = sparsemix_growth(g, slot, x, distance, 1.0 - mass);
     return sparsemix_gaussian_constant(
                g, rest, slot[SPARSEMIX_LOG_DET] + (g->structure == SPARSEMIX_SPHERICAL ? g->row_dof : 1.0) * shrunk)
            - sparsemix_power(g, rest) * (grown - shrunk);
@@ -180,6 +202,8 @@ static inline int sparsemix_gaussian_move(const sparsemix_gaussians *g, const do
         f = sparsemix_bearable(f, sparsemix_distance(g, slot, x), &clipped);
     for (i = 0; i < g->n_features; i++) {
         z[i] = x[i] - mean[i];
+        if (g->structure == SPARSEMIX_DIAG)
+            step = change / (g->kappas[i] + count);
         mean[i] += step * z[i];
         square += z[i] * z[i];
     }
@@ -188,8 +212,10 @@ static inline int sparsemix_gaussian_move(const sparsemix_gaussians *g, const do
     else if (g->structure == SPARSEMIX_SPHERICAL)
         scale[0] += f * square;
     else
-        for (i = 0; i < g->n_features; i++)
+        for (i = 0; i < g->n_features; i++) {
+            f = change * (g->kappas[i] + slot[SPARSEMIX_COUNT]) / (g->kappas[i] + count);
             scale[i] += sparsemix_bearable(f, z[i] * z[i] / scale[i], &clipped) * z[i] * z[i];
+        }
     slot[SPARSEMIX_COUNT] = count;
     sparsemix_refresh(g, slot);
     return clipped;

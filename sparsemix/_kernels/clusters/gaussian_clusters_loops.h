@@ -60,13 +60,15 @@ TARGET static void SPARSEMIX_NAME(square)(const double *x, const double *mean, p
     *out = SPARSEMIX_NAME(lane_sum)(sum);
 }
 
-/* sum_j log((b_j + f (x_j - m_j)^2) / b_j); for f < 0, minus the sum for the inverse ratios, which are above one.
+/* sum_j log((b_j + f_j (x_j - m_j)^2) / b_j), f_j = mass kappa_j / (kappa_j + mass), where kappa_j includes the count;
+ * for mass < 0, minus the sum for the inverse ratios, which are above one.
  * A product 1 + e of factors 1 + y is stored as e, so that factors near one lose no digits; factors whose product
  * overflows are taken one by one. */
 TARGET static void SPARSEMIX_NAME(diagonal_growth)(const double *x, const double *mean, const double *scale,
-                                                   ptrdiff_t d, double f, double *out)
+                                                   const double *kappas, double count, ptrdiff_t d, double mass,
+                                                   double *out)
 {
-    const double size = f < 0 ? -f : f, below = f < 0 ? f : 0.0;
+    const double size = mass < 0 ? -mass : mass, below = mass < 0 ? mass : 0.0;
     double total = 0.0, lanes[VECTOR_BYTES / sizeof(double) + 1];
     ptrdiff_t first, j;
     for (first = 0; first < d; first += FACTORS * LANES) {
@@ -74,10 +76,11 @@ TARGET static void SPARSEMIX_NAME(diagonal_growth)(const double *x, const double
         VECTOR excess = FILL(0);
         double e = 0.0;
         for (j = first; j < last; j += LANES) {
-            const VECTOR b = SPARSEMIX_NAME(load)(scale + j, d - j);
+            const VECTOR kappa = SPARSEMIX_NAME(load)(kappas + j, d - j) + count;
+            const VECTOR b = SPARSEMIX_NAME(load)(scale + j, d - j) * (kappa + mass);
             const VECTOR z = SPARSEMIX_NAME(load)(x + j, d - j) - SPARSEMIX_NAME(load)(mean + j, d - j);
-            const VECTOR rest = LARGER(b + z * z * below, b * SPARSEMIX_LEAST);
-            const VECTOR y = z * z * size / CHOOSE(MASK(b > FILL(0)), rest, FILL(1));
+            const VECTOR rest = LARGER(b + z * z * kappa * below, b * SPARSEMIX_LEAST);
+            const VECTOR y = z * z * kappa * size / CHOOSE(MASK(b > FILL(0)), rest, FILL(1));
             excess += y + excess * y;
         }
         memcpy(lanes, &excess, sizeof excess);
@@ -88,11 +91,12 @@ TARGET static void SPARSEMIX_NAME(diagonal_growth)(const double *x, const double
             continue;
         }
         for (j = first; j < last; j++) {
-            const double z = x[j] - mean[j], rest = scale[j] + z * z * below, least = scale[j] * SPARSEMIX_LEAST;
-            total += log1p(z * z * size / (rest > least ? rest : least));
+            const double z = x[j] - mean[j], kappa = kappas[j] + count, b = scale[j] * (kappa + mass);
+            const double rest = b + z * z * kappa * below, least = b * SPARSEMIX_LEAST;
+            total += log1p(z * z * kappa * size / (rest > least ? rest : least));
         }
     }
-    *out = f < 0 ? -total : total;
+    *out = mass < 0 ? -total : total;
 }
 
 /* A plane rotation, or a hyperbolic one (``down``), of a column of the factor and the vector: entry' = a entry + b

@@ -134,7 +134,7 @@ class GaussianSlots:
         post = replace(
             self.prior,
             mean=np.ascontiguousarray(rows[:, MEAN : MEAN + self.n_features]),
-            mean_precision=None if kappa is None else kappa + count,
+            mean_precision=None if kappa is None else kappa + (count if kappa.ndim == 1 else count[:, None]),
             dof=self.prior.dof + count * self.family.shape.dof_of_row(self.n_features),
             scale=symmetric.pack_product(scale) if self._has_matrices and multiply else np.ascontiguousarray(scale),
         )
@@ -151,7 +151,7 @@ class GaussianSlots:
         stats["mass"] = stats["count"].sum()
         stats["second"] = post.scale - prior.scale
         if self.family.has_means:
-            kappa, kappa0 = post.mean_precision[:, None], prior.mean_precision[:, None]
+            kappa, kappa0 = (k[:, None] if k.ndim == 1 else k for k in (post.mean_precision, prior.mean_precision))
             stats["first"] = kappa * post.mean - kappa0 * prior.mean
             squares = self.family.shape.squares
             stats["second"] += kappa * squares(post.mean) - kappa0 * squares(prior.mean)

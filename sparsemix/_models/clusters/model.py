@@ -83,12 +83,11 @@ class NGGPModel:
         """Sum over the rows of the epoch of log predictive densities before each row was added."""
         return float(self.sums[0])
 
-    def _over_rows(self, state, x, start, call, grow=lambda: None):
+    def _over_rows(self, state, x, start, call, grow=lambda: None, row=0):
         """Repeat ``call(clusters, rule, row)`` until all rows of ``x`` are done, and enlarge arrays whenever it stops.
 
         ``start`` is the index of the first of these rows among all rows.
         """
-        row = 0
         while row < len(x):
             clusters = state.sums.kernel(x, state.n_slots)
             stop = call(clusters, self.rule(state), row)
@@ -142,6 +141,15 @@ class RowResponsibilities:
         fresh.slots[: len(rows)], fresh.values[: len(rows)] = labels[rows], 1.0
         vars(self).update(vars(fresh))
 
+    def begin(self, other):
+        """Take over the responsibilities of the first rows."""
+        n = len(other.starts)
+        self.starts[:n], self.lengths[:n], self.n_used = other.starts, other.lengths, other.n_used
+        self.slots, self.values = (
+            np.append(those, np.zeros(len(own), own.dtype)) for those, own in
+            ((other.slots[: other.n_used], self.slots), (other.values[: other.n_used], self.values))
+        )  # fmt: skip
+
     def grow(self, least):
         """Enlarge the arrays by half, and by at least ``least`` entries."""
         size = max(self.n_used + least, len(self.slots) * 3 // 2)
@@ -165,7 +173,7 @@ class StreamingModel(NGGPModel):
 
     objective = "log_predictive"
     recount_every = 1  # removes round-off and empty clusters
-    settle = None  # function that improves the clusters of the first block
+    divided = None  # clusters of the first rows of the first block, if known
 
     def __init__(self, *args, record=False, **kwargs):
         super().__init__(*args, **kwargs)
@@ -185,17 +193,16 @@ class StreamingModel(NGGPModel):
         """Half the sum over rows of |q - q_old|; in the first epoch the whole mass."""
         return float(self.sums[1]) / 2
 
-    def stream(self, x, weight, state, start, kept=None):
-        """Add rows in order (Algorithm 1), and store their responsibilities in ``kept``.
+    def stream(self, x, weight, state, start, kept=None, first=0):
+        """Add rows from ``first`` on in order (Algorithm 1), and store their responsibilities in ``kept``.
 
         Without ``kept``, merges and prunes follow at fixed numbers of rows, for any division into blocks.
         """
         if kept is not None or self.moves is None:
-            self._add(x, weight, state, start, kept)
+            self._add(x, weight, state, start, kept, first)
             return
         if state.n_rows != state.looked_rows:  # retry a search for merges that failed after the last row
             self.moves.after_rows(self.prior, state)
-        first = 0
         while first < len(x):
             last = min(len(x), first + self.moves.rows_left(state))
             part = None if weight is None else weight[first:last]
@@ -203,7 +210,7 @@ class StreamingModel(NGGPModel):
             self.moves.after_rows(self.prior, state)
             first = last
 
-    def _add(self, x, weight, state, start, kept):
+    def _add(self, x, weight, state, start, kept, first=0):
         notes = kept is None and self.moves is not None and self.moves.wants_overlap
         indptr = None if isinstance(x, np.ndarray) else x.indptr
 
@@ -216,27 +223,44 @@ class StreamingModel(NGGPModel):
             kept.n_used = out.n_used
             return row
 
-        self._over_rows(state, x, start, call, lambda: kept is None or kept.grow(state.capacity))
+        self._over_rows(state, x, start, call, lambda: kept is None or kept.grow(state.capacity), first)
 
     def sweep(self, x, weight, part, state, start, number):
         """Visit one block: add its rows in the first epoch, revisit them in later ones."""
         said = 1.0 if isinstance(x, np.ndarray) else (np.diff(x.indptr) > 0).astype(float)  # documents without words
         self.mass_swept += float(np.broadcast_to(said if weight is None else said * weight, len(x)).sum())
-        if not self.record:
-            self.stream(x, weight, state, start)
-        elif number == 0:
-            self.stream(x, weight, state, start, part)
-            if start == 0 and self.settle is not None and (weight is None or (weight == 1.0).all()):
-                self._settle_first(x, weight, part, state)
+        if number == 0:
+            first = 0
+            if start == 0 and self.divided is not None:
+                first = self.divide(x, weight, state, self.divided, part if self.record else None)
+            self.stream(x, weight, state, start, part if self.record else None, first)
             self.sums[1] += 2.0 * (len(x) if weight is None else weight.sum())
         else:
             self.revisit(x, weight, part, state, start)
 
-    def _settle_first(self, x, weight, part, state):
-        """Responsibilities of the first block under the clusters that a chain finds in it."""
-        sums = self.sums.copy()
-        self.settle(self, x, weight, part, state)
-        self.sums[...] = sums  # sums of the stream, before settling
+    def divide(self, x, weight, state, labels, kept=None):
+        """Add the first rows in clusters given by ``labels``, revisit them once, and merge; return their number.
+
+        If there are more clusters than allowed, do nothing.
+        """
+        n_clusters = int(labels.max()) + 1
+        if self.max_components is not None and n_clusters > self.max_components:
+            return 0
+        n, change = len(labels), self.sums[1]
+        x, weight, part = x[:n], None if weight is None else weight[:n], RowResponsibilities(n)
+        part.harden(labels)
+        state.reserve(n_clusters)
+        state.used(n_clusters)
+        add_up(state.sums.kernel(x, state.n_slots), self.rule(state), weight, part.kernel())
+        state.n_rows += n
+        twin = copy(self)
+        twin.record, twin.max_components = True, n_clusters  # the labels say how many there are
+        twin.revisit(x, weight, part, state, 0)
+        twin.recount([(x, weight, part, 0)], state)
+        self.sums[1] = change
+        if kept is not None:
+            kept.begin(part)
+        return n
 
     def revisit(self, x, weight, part, state, start):
         """Replace the responsibilities of each row given all other rows (Algorithm 2)."""
@@ -344,14 +368,14 @@ class GibbsModel(NGGPModel):
             self._add_up(x, weight, labels, state)
         state.recount(self.prior.discount)
 
-    def stream_start(self, visits, state, threshold):
+    def stream_start(self, visits, state, threshold, divided=None):
         """Initialise with the clusters of one epoch of assumed density filtering; each row joins its most likely
         cluster."""
-        first = StreamingModel(self.prior, threshold, max_components=self.max_components)
-        first.numbers = self.numbers
+        first = StreamingModel(self.prior, threshold, max_components=self.max_components, record=True)
+        first.numbers, first.divided = self.numbers, divided
         for x, weight, labels, start in visits:
             kept = RowResponsibilities(len(x))
-            first.stream(x, weight, state, start, kept)
+            first.sweep(x, weight, kept, state, start, 0)
             labels[...] = likeliest(kept)
             state.members += np.bincount(labels[labels >= 0], minlength=state.capacity)
         state.n_rows = 0  # the first epoch counts them

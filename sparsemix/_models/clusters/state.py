@@ -131,6 +131,11 @@ class ClusterState:
         """Allocate a quarter more slots."""
         self._resize(np.arange(self.n_slots), self.n_slots + max(FIRST_CAPACITY, self.n_slots // 4))
 
+    def reserve(self, n_slots):
+        """Allocate space for this number of slots, and for more later."""
+        if n_slots >= self.capacity:
+            self._resize(np.arange(self.n_slots), n_slots + max(FIRST_CAPACITY, n_slots // 4))
+
     def used(self, n_slots):
         """Mark slots up to ``n_slots`` as used, and number new clusters as kernels do."""
         fresh = n_slots - self.n_slots

@@ -13,12 +13,17 @@ from sparsemix._stats.families._tables import LOG_2PI, Gaussians
 
 @dataclass(frozen=True)
 class NormalGamma(ConjugateParameters):
-    """mu_d | tau_d ~ N(mean_d, 1 / (mean_precision tau_d)), tau_d ~ Gamma(dof / 2, rate scale_d / 2)."""
+    """mu_d | tau_d ~ N(mean_d, 1 / (mean_precision_d tau_d)), tau_d ~ Gamma(dof / 2, rate scale_d / 2)."""
 
     mean: np.ndarray  # (K, D)
-    mean_precision: np.ndarray  # (K,)
+    mean_precision: np.ndarray  # (K,), or (K, D) if columns differ
     dof: np.ndarray  # (K,)
     scale: np.ndarray  # (K, D)
+
+    @property
+    def kappas(self):
+        """The mean precisions as (K, 1) or (K, D)."""
+        return self.mean_precision[:, None] if self.mean_precision.ndim == 1 else self.mean_precision
 
 
 def default_prior(data, n_variances, mean_precision, mean, dof, covariance):
@@ -55,9 +60,11 @@ class DiagonalGaussian(GaussianFamily):
 
     def posterior(self, prior, stats):
         """kappa = kappa0 + N, nu = nu0 + N, m and b from the sums."""
-        kappa = prior.mean_precision + stats["count"]
-        mean = (prior.mean_precision[:, None] * prior.mean + stats["first"]) / kappa[:, None]
-        scale = prior.scale + prior.mean_precision[:, None] * prior.mean**2 + stats["second"] - kappa[:, None] * mean**2
+        kappa0 = prior.kappas
+        kappa = kappa0 + stats["count"][:, None]
+        mean = (kappa0 * prior.mean + stats["first"]) / kappa
+        scale = prior.scale + kappa0 * prior.mean**2 + stats["second"] - kappa * mean**2
+        kappa = kappa[:, 0] if prior.mean_precision.ndim == 1 else kappa
         return NormalGamma(mean, kappa, prior.dof + stats["count"], np.maximum(scale, prior.scale))  # but for round-off
 
     def prior_scales(self, prior, post, split=serial):  # noqa: ARG002
@@ -70,7 +77,8 @@ class DiagonalGaussian(GaussianFamily):
     def expected(self, post):
         """E log F = log N(x | m, b / nu) + D (digamma(nu / 2) - log(nu / 2) - 1 / kappa) / 2."""
         half = 0.5 * post.dof
-        extra = 0.5 * self.n_features * (digamma(half) - np.log(half) - 1.0 / post.mean_precision)
+        spread = (1.0 / post.kappas).mean(axis=1)
+        extra = 0.5 * self.n_features * (digamma(half) - np.log(half) - spread)
         return Gaussians("diag", post.mean, post.scale / post.dof[:, None], extra)
 
     def point_estimate(self, post):
@@ -83,12 +91,12 @@ class DiagonalGaussian(GaussianFamily):
         d = self.n_features
         rates = np.log(0.5 * params.scale).sum(axis=1)
         out = d * gammaln(0.5 * params.dof) - 0.5 * params.dof * rates
-        return out + 0.5 * d * (LOG_2PI - np.log(params.mean_precision))
+        return out + 0.5 * d * (LOG_2PI - np.log(params.kappas).mean(axis=1))
 
     def log_predictive(self, post, x):
         """Product of Student-t's with nu degrees of freedom and scale^2 b (kappa + 1) / (kappa nu)."""
         dof = post.dof[:, None]
-        variances = post.scale * ((post.mean_precision + 1) / (post.mean_precision * post.dof))[:, None]
+        variances = post.scale * (post.kappas + 1) / (post.kappas * dof)
         constants = gammaln(0.5 * (dof + 1)) - gammaln(0.5 * dof) - 0.5 * np.log(dof * np.pi * variances)
         out = np.empty((len(x), len(post.dof)))
         for k in range(len(post.dof)):
@@ -119,7 +127,7 @@ class DiagonalGaussian(GaussianFamily):
 
     def item_divergences(self, prior, x):
         """Kullback-Leibler divergences between single-row Gaussians, whose means are shrunk to the prior mean."""
-        kappa = prior.mean_precision[0]
+        kappa = prior.kappas[0]
         centred = x - prior.mean
         variances = (prior.scale + kappa / (kappa + 1) * centred**2) / max(prior.dof[0] - 1.0, 1e-3)
         means = centred / (kappa + 1)

@@ -1,4 +1,4 @@
-"""Rows for learning clusters: scaled columns, with rounding undone by jitter.
+"""Rounding steps of columns, and columns that are functions of others.
 
 Repeated values have infinite density under a Gaussian. If a column has few distinct values, clusters would separate
 rows by these values and ignore distances: pixels of digits that are always blank gave sixteen clusters, none of which
@@ -7,11 +7,6 @@ was a digit. Learning therefore reads each value plus uniform noise within half 
 
 import numpy as np
 
-from sparsemix._engine.blocks import Rows, length
-from sparsemix._kernels.random._random import bits, uniform
-
-# Seed of the noise: every read of a row gives the same numbers.
-SEED = 0
 # Columns are redundant if a direction of standardised columns has a smaller variance, and are exact functions of each
 # other below the second value. The latter get jitter of that variance.
 REDUNDANT, EXACT = 1e-3, 1e-8
@@ -54,54 +49,3 @@ def jitter(x):
     involved = varies[(directions[:, variances <= EXACT] ** 2).sum(axis=1) > REDUNDANT]
     steps[involved] = np.maximum(steps[involved], np.sqrt(12.0 * EXACT) * widths[involved])
     return steps
-
-
-class ScaledRows(Rows):
-    """Rows with scaled columns.
-
-    Parameters
-    ----------
-    rows : Rows
-    scales : ndarray of shape (D,) or None
-        Divisors of the columns. None means one.
-    """
-
-    def __init__(self, rows, scales):
-        super().__init__(rows.X, rows.sample_weight, rows.shift, rows.dtype)
-        self.scales = scales
-
-    def read(self, selection):
-        """See Rows."""
-        x = super().read(selection)
-        return x if self.scales is None else x / self.scales
-
-
-class SteppedRows(ScaledRows):
-    """Rows with uniform noise within the rounding steps of their columns.
-
-    Parameters
-    ----------
-    rows : Rows
-    steps : ndarray of shape (D,)
-        Rounding steps; zero for columns without rounding.
-    first_row : int
-        Index of the first of these rows in the whole data.
-    scales : ndarray of shape (D,) or None
-        As in ScaledRows.
-    """
-
-    def __init__(self, rows, steps, first_row=0, scales=None):
-        super().__init__(rows, scales)
-        self.steps = steps if scales is None else steps / scales
-        self.first_row = first_row
-
-    def read(self, selection):
-        """See Rows."""
-        x, columns = super().read(selection), np.flatnonzero(self.steps)
-        if not len(columns):
-            return x
-        numbers = np.arange(len(self))[selection] if isinstance(selection, slice) else np.asarray(selection)
-        within = uniform(bits(SEED, self.first_row + numbers[:, None], types=columns).ravel()) - 0.5
-        out = x.copy()
-        out[:, columns] += self.steps[columns] * within.reshape(length(selection), -1)
-        return out

@@ -1,0 +1,1 @@
+"""The prior of Gaussian clusters from their rows: empirical Bayes over the cuts of a tree."""

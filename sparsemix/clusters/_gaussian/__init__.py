@@ -1,1 +1,0 @@
-"""Gaussian clusters: posteriors in slots, priors chosen by evidence, columns with rounded values."""

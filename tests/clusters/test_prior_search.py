@@ -1,0 +1,441 @@
+"""The search for a prior: trees, empirical Bayes, units without clusters, and the best cut."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from scipy.cluster.hierarchy import fcluster, ward
+from scipy.special import digamma, gammaln
+from sklearn.datasets import load_iris, make_blobs
+
+from sparsemix import StreamingNGGPMixture
+from sparsemix._engine.blocks import Rows
+from sparsemix._models.clusters.prior import automatic
+from sparsemix._models.clusters.prior.automatic import automatic_prior, correlation_gain, lumpy
+from sparsemix._models.clusters.prior.independent import PSEUDO, USUAL, Independent
+from sparsemix._models.clusters.prior.matrices import Matrices
+from sparsemix._models.clusters.prior.metrics import factors, least_kurtosis, negentropy, neighbours, shrunk
+from sparsemix._models.clusters.prior.rounding import rounding
+from sparsemix._models.clusters.prior.search import best_cut, columns_alone, directions, search
+from sparsemix._models.clusters.prior.tree import Groups, Tree
+from sparsemix._stats import symmetric
+from sparsemix._stats.families import GAUSSIANS
+from sparsemix._stats.nggp import NGGP
+from sparsemix.clusters._stepped_rows import SteppedRows
+
+STRUCTURES = ["full", "diag", "spherical"]
+
+
+def prior_of(structure, n_features, **given):
+    if structure == "full":
+        return Matrices(n_features, given)
+    return Independent(n_features, given, shared=structure == "spherical")
+
+
+def clouds(n=120, d=3, k=4, seed=0):
+    """Standardised rows with labels."""
+    x, labels = make_blobs(n, n_features=d, centers=k, random_state=seed)
+    return (x - x.mean(axis=0)) / x.std(axis=0), labels
+
+
+def sums_of(structure, x, weight, labels):
+    """Statistics of the groups as the families have them."""
+    family = GAUSSIANS[structure](x.shape[1])
+    stats = family.empty_stats(labels.max() + 1)
+    for k in range(labels.max() + 1):
+        own, w = x[labels == k], weight[labels == k]
+        stats["count"][k], stats["first"][k] = w.sum(), w @ own
+        stats["second"][k] = (w[:, None] * family.shape.squares(own)).sum(axis=0)
+    return family, stats
+
+
+# -- trees
+
+
+@pytest.mark.parametrize("matrices", [False, True])
+@pytest.mark.parametrize("n_leaves", [1, 2, 7, 40])
+def test_nodes_have_the_statistics_of_their_rows(n_leaves, matrices):
+    x, _ = clouds(40)
+    weight = np.random.default_rng(0).uniform(0.5, 2.0, 40)
+    tree = Tree(x, x, weight, n_leaves, matrices)
+    cuts = ward(x)
+    for n_groups in {1, min(3, n_leaves), n_leaves}:
+        nodes = tree.level(n_groups)
+        labels = tree.labels(nodes)
+        expected = fcluster(cuts, n_groups, "maxclust")
+        assert len(np.unique(labels)) == len({*zip(labels, expected, strict=True)}) == n_groups
+        groups = tree.nodes.take(nodes)
+        for k in range(n_groups):
+            own, w = x[labels == k], weight[labels == k]
+            mean = w @ own / w.sum()
+            scatter = (own - mean).T @ (w[:, None] * (own - mean))
+            np.testing.assert_allclose(groups.count[k], w.sum())
+            np.testing.assert_allclose(groups.mean[k], mean, atol=1e-12)
+            np.testing.assert_allclose(groups.scatter[k], scatter if matrices else np.diag(scatter), atol=1e-12)
+
+
+def cuts_of(tree, node, n):
+    """All cuts below a node, each as a set of nodes."""
+    if node < n:
+        return [[node]]
+    first, second = tree.pairs[node - n]
+    return [[node]] + [a + b for a in cuts_of(tree, first, n) for b in cuts_of(tree, second, n)]
+
+
+def test_the_best_cut_is_the_best_of_all():
+    x, _ = clouds(10)
+    tree = Tree(x, x, np.ones(10), 10)
+    for seed in range(20):
+        values = np.random.default_rng(seed).normal(size=19)
+        every = cuts_of(tree, 18, 10)
+        best = max(every, key=lambda nodes: values[nodes].sum())
+        assert len(every) > 20
+        np.testing.assert_array_equal(tree.best(values), np.sort(best))
+
+
+# -- empirical Bayes
+
+
+@pytest.mark.parametrize("structure", STRUCTURES)
+def test_evidence_is_that_of_the_family(structure):
+    x, labels = clouds()
+    weight = np.random.default_rng(1).uniform(0.5, 2.0, len(x))
+    groups = Groups.of(x, weight, labels, structure == "full")
+    found = prior_of(structure, 3).begin(groups).fit(groups, 3)
+    family, stats = sums_of(structure, x, weight, labels)
+    prior = family.prior(None, **found.arguments())
+    evidence = family.log_normalizers(family.posterior(prior, stats)) - family.log_normalizers(prior)
+    expected = evidence - 0.5 * 3 * groups.count * np.log(2.0 * np.pi)
+    np.testing.assert_allclose(found.evidence(groups), expected, rtol=1e-9)
+
+
+def total(found, groups):
+    """Log evidence and hyperprior, which a step may not lower."""
+    pseudo = 0.0
+    if isinstance(found, Independent):  # one more cluster at the usual degrees of freedom
+        half = 0.5 * found.nu
+        log_precision = digamma(USUAL / 2) - np.log(USUAL / 2)
+        pseudo = len(found.b) * (half * np.log(half) - gammaln(half) + half * (log_precision - 1.0))
+        kappa = found.kappa[:1] if found.shared else found.kappa
+        pseudo += (0.5 * np.log(kappa) - 0.5 * PSEUDO * kappa).sum()
+    return found.evidence(groups).sum() + pseudo
+
+
+@pytest.mark.parametrize("structure", ["diag", "spherical"])
+def test_every_step_raises_the_evidence(structure):
+    for seed in range(5):
+        x, labels = clouds(60, seed=seed)
+        groups = Groups.of(x, np.ones(60), labels, False)
+        found = prior_of(structure, 3).begin(groups)
+        values = [total(found, groups)] + [total(found.fit(groups, 1), groups) for _ in range(20)]
+        assert all(after > before - 1e-3 for before, after in pairwise(values))  # nu to a thousandth
+        assert values[-1] > values[0]
+
+
+def test_the_search_for_matrices_is_as_good_as_a_grid():
+    x, labels = clouds(200)
+    groups = Groups.of(x, np.ones(200), labels, True)
+    found = Matrices(3, {}).begin(groups).fit(groups, 1)
+
+    def value(scale, kappa, nu):
+        one = found.copy()
+        one.scale, one.kappa, one.nu = scale, kappa, nu
+        return one.evidence(groups).sum() + 0.5 * np.log(kappa) - 0.125 * kappa
+
+    best = value(found.scale, found.kappa, found.nu)
+    for scale in 2.0 ** np.arange(-2, 10):
+        for kappa in 10.0 ** np.arange(-4.0, 2.0):
+            for nu in 2.0 ** np.arange(10):
+                assert value(scale, kappa, nu) < best + 0.5
+
+
+@pytest.mark.parametrize("structure", STRUCTURES)
+def test_estimates_are_those_of_the_clusters(structure):
+    rng = np.random.default_rng(0)
+    means, variance = rng.normal(scale=3.0, size=(60, 4)), 0.25
+    labels = np.repeat(np.arange(60), 30)
+    x = means[labels] + np.sqrt(variance) * rng.normal(size=(1800, 4))
+    groups = Groups.of(x, np.ones(1800), labels, structure == "full")
+    arguments = prior_of(structure, 4).begin(groups).fit(groups, 30).arguments()
+    np.testing.assert_allclose(arguments["mean"], means.mean(axis=0), atol=0.3)
+    np.testing.assert_allclose(arguments["mean_precision"], variance / 9.0, rtol=0.5)
+    family = GAUSSIANS[structure](4)
+    expected = family.point_estimate(family.prior(None, **arguments)).covariances
+    variances = family.shape.variances(expected, 4)
+    np.testing.assert_allclose(variances, variance, rtol=0.1)
+
+
+@pytest.mark.parametrize("structure", STRUCTURES)
+@pytest.mark.parametrize("name", ["mean", "mean_precision", "dof", "covariance"])
+def test_given_values_stay(structure, name):
+    x, labels = clouds()
+    groups = Groups.of(x, np.ones(len(x)), labels, structure == "full")
+    given = {"dof": 17.0} if name == "covariance" else {}
+    given[name] = {
+        "mean": np.array([0.1, 0.2, 0.3]), "mean_precision": 0.3, "dof": 17.0,
+        "covariance": {"full": np.diag([1.0, 2, 3]), "diag": np.array([1.0, 2, 3]), "spherical": 2.0}[structure],
+    }[name]  # fmt: skip
+    arguments = prior_of(structure, 3, **given).begin(groups).fit(groups, 4).arguments()
+    for key, value in given.items():
+        np.testing.assert_allclose(arguments[key], value)
+
+
+# -- units without clusters
+
+
+def test_shrinkage_keeps_variances_and_tiny_directions():
+    covariance = np.array([[4.0, 3.9999], [3.9999, 4.0]])
+    found = shrunk(covariance, 50)
+    np.testing.assert_allclose(np.diag(found), 4.0)
+    assert 1.0 > found[0, 1] / 4.0 > 0.999
+    rng = np.random.default_rng(0)
+    noise = np.cov(rng.normal(size=(40, 20)).T)
+    off = ~np.eye(20, dtype=bool)
+    assert np.abs(shrunk(noise, 39)[off]).mean() < 0.9 * np.abs(noise[off]).mean()
+
+
+@pytest.mark.parametrize("matrices", [False, True])
+def test_neighbours_show_which_columns_separate_clusters(matrices):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(400, 10))
+    x[:, :2] += 12.0 * rng.normal(size=(4, 2))[rng.integers(4, size=400)]
+    within = neighbours(x / x.std(axis=0), matrices)
+    found = (np.diag(within) if matrices else within) * x.var(axis=0)
+    np.testing.assert_allclose(np.log(found / np.median(found)), 0.0, atol=0.8)
+    assert (np.log(x.var(axis=0)[:2]) > 3.0).all()
+
+
+@pytest.mark.parametrize("groups", [2, 3, 5])
+def test_a_direction_of_groups_is_the_first(groups):
+    rng = np.random.default_rng(groups)
+    turn = np.linalg.qr(rng.normal(size=(15, 15)))[0]
+    x = rng.normal(size=(800, 15))
+    x[:, 0] = rng.integers(groups, size=800) + 0.05 * x[:, 0]
+    x = (x - x.mean(axis=0)) / x.std(axis=0)
+    basis = least_kurtosis(x @ turn)
+    np.testing.assert_allclose(basis.T @ basis, np.eye(15), atol=1e-8)
+    assert abs(basis[:, 0] @ turn[0]) > 0.95
+    within = directions(x @ turn)
+    assert turn[0] @ within @ turn[0] < 0.05
+    assert np.linalg.eigvalsh(within)[1] > 0.5
+
+
+def test_negentropy_of_known_distributions():
+    rng = np.random.default_rng(0)
+    x = np.column_stack([rng.normal(size=4000), rng.uniform(size=4000), rng.integers(2, size=4000)])
+    x[:, 2] += 0.01 * rng.normal(size=4000)
+    gain = negentropy(x)
+    width = 0.5 * np.log(2.0 * np.pi * np.e)
+    np.testing.assert_allclose(gain[:2], [0.0, width - 0.5 * np.log(12.0)], atol=0.06)  # with the bias of gaps
+    np.testing.assert_allclose(gain[2], np.log(0.5 / 0.01) - np.log(2.0), atol=0.15)
+    np.testing.assert_array_equal(negentropy(x[:2]), 0.0)
+
+
+def test_columns_alone_have_the_width_of_their_clusters():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(400, 2))
+    x[:, 0] = rng.integers(3, size=400) + 0.1 * x[:, 0]
+    x /= x.std(axis=0)
+    within = columns_alone(x)
+    assert within[0] == pytest.approx(0.01 / (2.0 / 3.0 + 0.01), rel=0.3)
+    assert within[1] == pytest.approx(1.0)
+
+
+def test_matrices_that_round_off_made_indefinite_have_factors():
+    direction = np.array([1.0, 1.0, 0.5])
+    low = factors(np.stack([np.outer(direction, direction) - 1e-17 * np.eye(3), np.eye(3)]))
+    np.testing.assert_allclose(low @ np.swapaxes(low, 1, 2), [np.outer(direction, direction), np.eye(3)], atol=1e-9)
+
+
+# -- the search
+
+
+@pytest.mark.parametrize("structure", STRUCTURES)
+def test_the_score_is_a_log_joint_density_with_penalties(structure):
+    x, _ = clouds(200)
+    found = search(GAUSSIANS[structure](3), {}, x, np.ones(200), gammaln)
+    groups = Groups.of(x, np.ones(200), found.labels, structure == "full")
+    again = found.prior.evidence(groups).sum() + gammaln(groups.count).sum() + found.prior.log_hyperprior(groups.count)
+    assert found.score == pytest.approx(again, rel=1e-9)
+    one = best_cut(Tree(x, x, np.ones(200), 1, structure == "full"), prior_of(structure, 3), gammaln)
+    assert len(one.nodes) == 1
+    assert found.score > one.score
+
+
+PROBLEMS = {
+    "one informative column": lambda rng, y: (
+        np.column_stack([8.0 * y, np.zeros((len(y), 19))]) + rng.normal(size=(len(y), 20))
+    ),
+    "direction of least variance": lambda rng, y: (
+        (np.column_stack([30.0 * y, np.zeros((len(y), 9))]) + rng.normal(size=(len(y), 10)))
+        * np.geomspace(0.01, 1.0, 10) @ np.linalg.qr(rng.normal(size=(10, 10)))[0]
+    ),
+    "all columns": lambda rng, y: 8.0 * rng.normal(size=(3, 6))[y] + rng.normal(size=(len(y), 6)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("way", ["fit", "partial_fit"])
+@pytest.mark.parametrize("name", PROBLEMS)
+@pytest.mark.parametrize("n", [300, 3000])
+def test_clusters_are_found_in_few_columns_and_directions(name, n, way):
+    rng = np.random.default_rng(n)
+    labels = rng.permutation(np.arange(n) % 3)
+    est = getattr(StreamingNGGPMixture(), way)(PROBLEMS[name](rng, labels))
+    assert est.n_clusters_ == 3
+    np.testing.assert_allclose(np.sort(est.counts_), n / 3, rtol=0.02)
+
+
+def test_many_groups_in_a_lattice_are_found():
+    rng = np.random.default_rng(0)
+    points = np.stack(np.meshgrid(*[np.arange(3)] * 5), axis=-1).reshape(-1, 5)
+    labels = np.repeat(np.arange(243), 20)
+    est = StreamingNGGPMixture(random_state=0).fit(points[labels] + 0.02 * rng.normal(size=(4860, 5)))
+    assert est.n_clusters_ == 243
+
+
+@pytest.mark.parametrize("structure", STRUCTURES)
+def test_a_given_covariance_leaves_the_rest_to_the_rows(structure):
+    rng = np.random.default_rng(0)
+    labels = rng.permutation(np.arange(600) % 3)
+    x = 250.0 * np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])[labels] + rng.normal(size=(600, 2))
+    covariance = {"full": np.eye(2), "diag": np.ones(2), "spherical": 1.0}[structure]
+    est = StreamingNGGPMixture(structure, covariance_prior=covariance, random_state=0).fit(x)
+    assert est.n_clusters_ == 3
+    assert est._fitted.state.sums.prior.mean_precision.max() < 1e-3
+    given = est._fitted.state.sums.prior.scale[0]
+    np.testing.assert_allclose(given, np.ravel(symmetric.pack(covariance) if structure == "full" else covariance))
+
+
+def automatic_of(structures, x, weight=None, **given):
+    rows = Rows(x, weight)
+    return automatic_prior(structures, lambda _: {"mean_precision": None, "dof": None} | given, rows, np.arange(len(x)),
+                           lambda part: part.var(axis=0), NGGP(1.0, 0.0, 1.0), 0.5)  # fmt: skip
+
+
+@pytest.mark.parametrize("structure", [*STRUCTURES, "zero_mean"])
+def test_the_prior_has_the_units_of_the_rows(structure):
+    x, _ = clouds(200)
+    units = np.full(3, 8.0) if structure == "spherical" else np.array([8.0, 2.0**-20, 1.0])
+    first, second = automatic_of([structure], x), automatic_of([structure], x * units)
+    variances = [one.family.shape.variances(one.prior.scale, 3) for one in (first, second)]
+    np.testing.assert_allclose(variances[1].ravel(), (variances[0] * units**2).ravel()[: variances[1].size], rtol=1e-6)
+    np.testing.assert_allclose(first.prior.dof, second.prior.dof, rtol=1e-6)
+    if structure != "zero_mean":
+        np.testing.assert_array_equal(first.labels, second.labels)
+        np.testing.assert_allclose(first.prior.mean * units, second.prior.mean, rtol=1e-6, atol=1e-9)
+        np.testing.assert_allclose(first.prior.mean_precision, second.prior.mean_precision, rtol=1e-6)
+
+
+@pytest.mark.parametrize("structure", ["full", "diag"])
+def test_constant_columns_take_no_part(structure):
+    x, _ = clouds(200)
+    wide = np.column_stack([np.full(200, 3.0), x, np.zeros(200)])
+    first, second = automatic_of([structure], x), automatic_of([structure], wide)
+    np.testing.assert_array_equal(first.labels, second.labels)
+    assert np.isfinite(second.prior.scale).all()
+
+
+@pytest.mark.parametrize("structure", STRUCTURES)
+def test_a_wrong_value_does_not_set_the_scale(structure):
+    x, labels = make_blobs(500, n_features=3, centers=4, random_state=1)
+    x[7, 1] = 1e9
+    est = StreamingNGGPMixture(structure, random_state=0).fit(x)
+    kept = np.arange(500) != 7
+    assert len({*zip(labels[kept], est.labels_[kept], strict=True)}) == 4
+    assert est.n_clusters_ <= 6
+
+
+def test_more_rows_are_read_if_clusters_are_small(monkeypatch):
+    seen = []
+    original = automatic._Sample.__init__
+
+    def count(self, rows, selection, *rest):
+        seen.append(len(selection))
+        original(self, rows, selection, *rest)
+
+    monkeypatch.setattr(automatic._Sample, "__init__", count)
+    rng = np.random.default_rng(0)
+    for n_groups, expected in ((5, [1000]), (100, [1000, 2000])):
+        seen.clear()
+        centres = rng.normal(scale=50.0, size=(n_groups, 4))
+        automatic_of(["diag"], centres[np.arange(3000) % n_groups] + rng.normal(size=(3000, 4)))
+        assert seen == expected
+
+
+def test_correlations_of_any_sign_count_and_chance_does_not():
+    rng = np.random.default_rng(0)
+    labels = np.repeat([0, 1], 300)
+    plain = rng.normal(size=(600, 4))
+    shared, opposite = plain.copy(), plain.copy()
+    shared[:, 1] += shared[:, 0]
+    opposite[:, 1] += np.where(labels, 1.0, -1.0) * opposite[:, 0]
+    for x, wanted in ((plain, False), (shared, True), (opposite, True)):
+        gain, least = correlation_gain(Groups.of(x, np.ones(600), labels, True), np.bincount(labels))
+        assert (gain > least) == wanted
+    few = Groups.of(plain[:4], np.ones(4), np.zeros(4, dtype=int), True)
+    assert correlation_gain(few, np.array([4])) == (0.0, np.inf)
+
+
+def test_correlations_gain_what_the_likelihood_gains():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(500, 3)) @ rng.normal(size=(3, 3))
+    x -= x.mean(axis=0)
+    gain, least = correlation_gain(Groups.of(x, np.ones(500), np.zeros(500, dtype=int), True), np.array([500]))
+    covariance = np.cov(x.T)
+    log_ratio = -0.5 * 499 * (np.linalg.slogdet(covariance)[1] - np.log(np.diag(covariance)).sum())
+    assert gain == pytest.approx(log_ratio, rel=1e-6)
+    assert least == pytest.approx(0.5 * 3 * np.log(499))
+
+
+# -- rounding
+
+
+def test_steps_of_columns_and_columns_of_one_value():
+    rng = np.random.default_rng(0)
+    x = np.column_stack([0.1 * rng.integers(0, 40, 500), rng.normal(size=500), np.ones(500), rng.random(500) < 0.1])
+    steps = rounding(x)
+    assert steps[0] == pytest.approx(0.1)
+    assert steps[1] < 1e-2
+    assert steps[2:].tolist() == [0.0, 1.0]
+    assert lumpy(x).tolist() == [False, False, True, True]
+
+
+def test_rows_are_the_same_whenever_they_are_read():
+    x = np.random.default_rng(0).integers(5, size=(50, 3)).astype(float)
+    steps = np.array([1.0, 0.0, 0.5])
+    rows = SteppedRows(Rows(x), steps)
+    whole = rows.read(slice(0, 50))
+    assert (np.abs(whole - x) <= steps / 2).all()
+    assert (whole[:, 1] == x[:, 1]).all()
+    assert len(np.unique(whole[:, 0])) == 50
+    order = np.random.default_rng(1).permutation(50)
+    np.testing.assert_array_equal(rows.read(order), whole[order])
+    np.testing.assert_array_equal(SteppedRows(Rows(x[20:]), steps, 20).read(slice(0, 30)), whole[20:])
+    scales = np.array([2.0, 0.5, 1.0])
+    np.testing.assert_allclose(SteppedRows(Rows(x), steps, scales=scales).read(order) * scales, whole[order])
+
+
+def test_equal_values_make_no_clusters():
+    """Two groups by size, in whole numbers, and columns of few values, whose densities must not become infinite."""
+    rng = np.random.default_rng(0)
+    labels = rng.integers(2, size=600)
+    rows = np.c_[8.0 * labels[:, None] + rng.normal(size=(600, 3)).round(1), rng.integers(3, size=(600, 4))]
+    found = StreamingNGGPMixture("full", random_state=0).fit(rows + 0.5)
+    assert len({*zip(labels, found.labels_, strict=True)}) == found.n_clusters_ == 2
+
+
+def test_streams_of_stepped_columns_do_not_depend_on_how_they_are_cut():
+    rows = load_iris().data[np.random.default_rng(0).permutation(150)]
+    first = StreamingNGGPMixture("full").partial_fit(rows[:80])
+    twin = StreamingNGGPMixture("full").partial_fit(rows[:80]).partial_fit(rows[80:])
+    for start in range(80, 150, 7):
+        first.partial_fit(rows[start : min(start + 7, 150)])
+    np.testing.assert_array_equal(first.means_, twin.means_)
+    np.testing.assert_array_equal(first.covariances_, twin.covariances_)
+
+
+@pytest.mark.parametrize("way", ["fit", "partial_fit"])
+def test_more_clusters_than_allowed_are_not_begun(way):
+    x, _ = make_blobs(300, n_features=3, centers=6, random_state=0)
+    est = getattr(StreamingNGGPMixture("diag", max_components=3), way)(x)
+    assert est.n_clusters_ <= 3
