@@ -40,11 +40,6 @@ class GaussianSlots:
 
     has_covariances = True
 
-    @property
-    def settles(self):
-        """Whether Gibbs chains improve the clusters of a first block: for matrices about means."""
-        return self.family.shape.correlated and self.family.has_means
-
     def __init__(self, family, prior, capacity=0, shift=None, steps=None, scales=None):
         if not family.additive_alone:
             raise ValueError(f"clusters of {family.name!r} depend on each other; use 'full', 'diag' or 'spherical'")

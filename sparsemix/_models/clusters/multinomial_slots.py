@@ -107,7 +107,6 @@ class MultinomialSlots:
     """
 
     likelihood = "multinomial"
-    settles = False  # see GaussianSlots
     has_covariances = False
     steps = None  # counts need no jitter
 
