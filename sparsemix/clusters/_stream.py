@@ -123,12 +123,6 @@ class Stream:
         vars(old).update(vars(state))
 
 
-def first_order(n_rows):
-    """The rows of a first block from which a prior is estimated, in order: all, or random ones of many, which may come
-    sorted."""
-    return np.random.default_rng(1).permutation(n_rows) if n_rows > SEARCH_ROWS else np.arange(n_rows)
-
-
 def follows(params, state):
     """Whether the prior is automatic, so that later rows may change it."""
     if not state.sums.has_covariances:

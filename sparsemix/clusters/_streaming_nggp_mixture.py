@@ -36,7 +36,7 @@ from sparsemix.clusters._parameters import (
     weighted_rows,
 )
 from sparsemix.clusters._predict import ClusterPredictMixin, FittedClusters
-from sparsemix.clusters._stream import Guide, Stream, first_order, follows
+from sparsemix.clusters._stream import Guide, Stream, follows
 
 U_RULES, CRITERIA = StrOptions({"mode", "quadrature"}), StrOptions(set(MERGE_THRESHOLDS))
 THRESHOLD = Interval(numbers.Real, -1e300, 1e300, closed="both")
@@ -440,7 +440,7 @@ class StreamingNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator
 
     def _stream_state(self, rows, counts=False):
         """A state without clusters for a stream that begins with these rows, and how they divide."""
-        state, _, divided = self._first_state(rows, counts, first_order(len(rows)))
+        state, _, divided = self._first_state(rows, counts)
         if follows(self._params, state):
             state.guide = Guide(self._params, state.sums)
             state.guide.keep(rows.X, rows.sample_weight, len(rows))
