@@ -61,8 +61,8 @@ class GibbsNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator):
         "full" if columns are correlated within clusters, else "diag", and "diag" above 100 features. See
         ``likelihood_``.
     concentration : float, default=None
-        a of the prior, or its initial value if it is learned. None means 1000 for "multinomial", 1 for Gaussians. Raise
-        it for more clusters.
+        a of the prior, or its initial value if it is learned. None means 1000 for "multinomial", 0.1 for Gaussians.
+        Raise it for more clusters.
     discount : float in [0, 1), default=0.0
         sigma: 0 is a Dirichlet process, 0.5 a normalized inverse Gaussian process. Larger values make small clusters
         more probable.
@@ -145,10 +145,9 @@ class GibbsNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator):
     Notes
     -----
     ``labels_`` and the clusters come from one draw: among the samples and the last epoch, the partition whose mean
-    variation of information to the samples is lowest [5]_. A draw has more clusters than the data need: under the
-    default concentration the prior expects six in 300 rows. If the rows are one cluster, the automatic prior expects
-    clusters of the covariance and mean of all rows, and then the rows hardly tell one cluster from several. With
-    ``covariance_prior=numpy.cov(X.T)`` nine tenths of 300 such rows stayed in one cluster.
+    variation of information to the samples is lowest [5]_. A draw may have more clusters than the data need, the more
+    the larger the concentration. If the rows are one cluster, the automatic prior expects clusters of the covariance
+    and mean of all rows, and then the rows hardly tell one cluster from several.
 
     An epoch costs about as much as one of StreamingNGGPMixture. Every sample stores a copy of the clusters, for counts
     8 n_features bytes each, and during the fit 4 bytes a row. A row of weight w is one row of mass w.

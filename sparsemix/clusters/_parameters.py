@@ -47,6 +47,9 @@ TOGETHER, ROUND = 0.1, 1.25
 # Default concentration for documents. A text of eight words usually shares a word with some cluster, which favours that
 # cluster by a factor of thousands. On texts of a hundred words nothing between 1 and 3000 makes a difference.
 CONCENTRATION = 1000.0
+# Default concentration for Gaussians, whose prior is estimated and so expects new clusters where rows are. With 1, a
+# row four standard deviations from its cluster is another one, and draws of one Gaussian have up to five clusters.
+OF_GAUSSIANS = 0.1
 # "auto" treats a dense table as documents if at most this share of its entries is non-zero and it has at least WIDE
 # columns. With more non-zeros, up to MOSTLY_ZERO, it warns.
 SPARSE, WIDE = 0.2, 50
@@ -283,7 +286,7 @@ def make_prior(params, counts):
         raise ValueError("discount and tilt are both 0; give one of them a positive value")
     concentration = params.concentration
     if concentration is None:
-        concentration = CONCENTRATION if counts else 1.0
+        concentration = CONCENTRATION if counts else OF_GAUSSIANS
     return NGGP(float(concentration), float(params.discount), float(params.tilt))
 
 

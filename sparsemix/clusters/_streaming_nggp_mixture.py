@@ -68,7 +68,7 @@ class StreamingNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator
         "full" if columns are correlated within clusters, else "diag", and "diag" above 100 features. See
         ``likelihood_``.
     concentration : float, default=None
-        a of the prior. Raise it to open more clusters. None means 1 for Gaussians and 1000 for "multinomial": one
+        a of the prior. Raise it to open more clusters. None means 0.1 for Gaussians and 1000 for "multinomial": one
         shared word of a short text outweighs a smaller prior of a new cluster, and long texts hardly depend on it.
     discount : float in [0, 1), default=0.0
         sigma: 0 is a Dirichlet process, 0.5 a normalized inverse Gaussian process. Larger values make small clusters

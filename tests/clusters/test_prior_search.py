@@ -10,14 +10,17 @@ from sklearn.datasets import load_iris, make_blobs
 
 from sparsemix import StreamingNGGPMixture
 from sparsemix._engine.blocks import Rows
+from sparsemix._models.clusters.gaussian_slots import GaussianSlots
+from sparsemix._models.clusters.model import RowResponsibilities, StreamingModel
 from sparsemix._models.clusters.prior import automatic
 from sparsemix._models.clusters.prior.automatic import automatic_prior, correlation_gain, lumpy
 from sparsemix._models.clusters.prior.independent import PSEUDO, USUAL, Independent
 from sparsemix._models.clusters.prior.matrices import Matrices
 from sparsemix._models.clusters.prior.metrics import factors, least_kurtosis, negentropy, neighbours, shrunk
 from sparsemix._models.clusters.prior.rounding import rounding
-from sparsemix._models.clusters.prior.search import best_cut, columns_alone, directions, search
+from sparsemix._models.clusters.prior.search import best_cuts, columns_alone, directions, search
 from sparsemix._models.clusters.prior.tree import Groups, Tree
+from sparsemix._models.clusters.state import ClusterState
 from sparsemix._stats import symmetric
 from sparsemix._stats.families import GAUSSIANS
 from sparsemix._stats.nggp import NGGP
@@ -253,13 +256,42 @@ def test_matrices_that_round_off_made_indefinite_have_factors():
 @pytest.mark.parametrize("structure", STRUCTURES)
 def test_the_score_is_a_log_joint_density_with_penalties(structure):
     x, _ = clouds(200)
-    found = search(GAUSSIANS[structure](3), {}, x, np.ones(200), gammaln)
+    finalists = search(GAUSSIANS[structure](3), {}, x, np.ones(200), gammaln)
+    found = finalists[0]
+    assert all(first.score >= second.score for first, second in pairwise(finalists))
+    assert len({len(one.nodes) for one in finalists}) == len(finalists) > 1
     groups = Groups.of(x, np.ones(200), found.labels, structure == "full")
     again = found.prior.evidence(groups).sum() + gammaln(groups.count).sum() + found.prior.log_hyperprior(groups.count)
     assert found.score == pytest.approx(again, rel=1e-9)
-    one = best_cut(Tree(x, x, np.ones(200), 1, structure == "full"), prior_of(structure, 3), gammaln)
+    (one, *_) = best_cuts(Tree(x, x, np.ones(200), 1, structure == "full"), prior_of(structure, 3), gammaln)
     assert len(one.nodes) == 1
     assert found.score > one.score
+
+
+def test_clusters_that_touch_are_told_apart():
+    """Rows between them belong to both; cut in two, each cluster is too narrow on that side."""
+    rng = np.random.default_rng(0)
+    labels = rng.permutation(np.arange(1000) % 2)
+    x = rng.normal(size=(1000, 2)) + np.column_stack([3.2 * labels, np.zeros(1000)])
+    assert StreamingNGGPMixture("diag", random_state=0).fit(x).n_clusters_ == 2
+
+
+def test_the_bound_of_a_partition_is_its_log_joint():
+    x, labels = clouds(120)
+    family = GAUSSIANS["full"](3)
+    prior = family.prior(None, mean=np.zeros(3), mean_precision=0.1, dof=6.0, covariance=0.2 * np.eye(3))
+    state, part = ClusterState(GaussianSlots(family, prior)), RowResponsibilities(120)
+    model = StreamingModel(NGGP(1.0, 0.0, 1.0), 0.5, record=True)
+    model.divide(x, np.ones(120), state, labels.astype(np.intc), part)
+    model.revisit(x, np.ones(120), part, state, 0)
+    part.values[: part.n_used] = 1.0  # of a partition there is no entropy
+    slots = state.live(0.0)
+    log_u = model.prior.log_mode(120.0, 1.0)
+    expected = model.prior.log_kappa(state.counts[slots], log_u).sum() + state.sums.evidence(slots).sum()
+    assert model.bound(np.ones(120), part, state) == pytest.approx(expected)
+    part.values[0] = 0.5
+    weight = np.full(120, 1.0)
+    assert model.bound(weight, part, state) == pytest.approx(expected + 0.5 * np.log(2.0))
 
 
 PROBLEMS = {

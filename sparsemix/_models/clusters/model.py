@@ -238,6 +238,15 @@ class StreamingModel(NGGPModel):
         else:
             self.revisit(x, weight, part, state, start)
 
+    def bound(self, weight, part, state):
+        """Variational bound: log evidence of the rows and of the partition given u, plus the entropy of the
+        responsibilities of all rows, which ``revisit`` has just computed."""
+        slots, q = state.live(self.prior.discount), part.values[: part.n_used]
+        entropy = -q * np.log(np.maximum(q, 1e-300)) * np.repeat(weight, part.lengths)
+        log_u = self.prior.log_mode(float(np.sum(weight)), 1.0)  # the same for all partitions
+        partition = self.prior.log_kappa(state.counts[slots], log_u)
+        return float(partition.sum() + state.sums.evidence(slots).sum() + entropy.sum())
+
     def divide(self, x, weight, state, labels, kept=None):
         """Add the first rows in clusters given by ``labels``, revisit them once, and merge; return their number.
 

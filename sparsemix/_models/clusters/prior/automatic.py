@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sparsemix._models.clusters.gaussian_slots import GaussianSlots
-from sparsemix._models.clusters.model import StreamingModel
+from sparsemix._models.clusters.model import RowResponsibilities, StreamingModel
 from sparsemix._models.clusters.prior.metrics import SMALLEST
 from sparsemix._models.clusters.prior.rounding import jitter
 from sparsemix._models.clusters.prior.search import search
@@ -20,6 +20,8 @@ FEWEST_ROWS = 4
 MOST_NUMBERS = 4_000_000
 # Standardised values are clipped here: one wrong value must not set the scale of its column.
 CLIPPED = 30.0
+# Visits of all rows before finalists are compared.
+SHARED_ROUNDS = 3
 # Shares of the covariance of all rows, and weights in rows, that are tried for clusters without means.
 SHARES, STRENGTHS = 0.8 * 0.5 ** np.arange(8), (2.0, 8.0, 32.0, 128.0)
 
@@ -131,12 +133,32 @@ class _Sample:
             given["mean"] = (given["mean"] / unit)[self.varies]
         if given.get("covariance") is not None:
             given["covariance"] = self._inner(np.asarray(given["covariance"]), 1.0 / unit)
-        x = np.clip(x / unit, -CLIPPED, CLIPPED)[:, self.varies]
+        x = np.ascontiguousarray(np.clip(x / unit, -CLIPPED, CLIPPED)[:, self.varies])
 
         def partition(counts):
             return self.partition.log_kappa(counts, self.log_u)
 
-        return search(GAUSSIANS[structure](x.shape[1]), given, x, self.weight, partition)
+        family = GAUSSIANS[structure](x.shape[1])
+        finalists = search(family, given, x, self.weight, partition)
+        if len(finalists) == 1:
+            return finalists[0]
+        return max(finalists, key=lambda found: self._bound(family, found, x))
+
+    def _bound(self, family, found, x):
+        """Variational bound of rows that share clusters, instead of the score of rows that belong to one each.
+
+        If clusters touch, rows between them make each too wide, and one cluster seems better than two.
+        """
+        prior = family.prior(None, **found.prior.arguments())
+        state, part = ClusterState(GaussianSlots(family, prior)), RowResponsibilities(len(x))
+        model = StreamingModel(self.partition, self.threshold, record=True)
+        try:
+            model.divide(x, self.weight, state, found.labels.astype(np.intc), part)
+            for _ in range(SHARED_ROUNDS):
+                model.revisit(x, self.weight, part, state, 0)
+        except ValueError:  # a row without finite density
+            return -np.inf
+        return model.bound(self.weight, part, state) + found.prior.log_hyperprior(found.groups.count)
 
     def _unit(self, structure, scales=None):
         """Divisors of the columns."""

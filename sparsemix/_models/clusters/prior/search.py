@@ -33,6 +33,8 @@ ROWS_OF_LEAF = 4
 EM_ROUNDS, CUT_ROUNDS, TREE_ROUNDS = 4, 4, 3
 # Smallest rise of the evidence in nats for another round.
 RISE = 0.1
+# Most cuts that a search returns, one for each number of clusters, and how far below the best one, in nats a row.
+FINALISTS, BELOW = 8, 0.5
 # Most multiplications of one factorisation of all leaves, which reduces the leaves beyond some fifty columns.
 MOST_PRODUCTS = 3e7
 
@@ -75,7 +77,7 @@ class Found:
 
 
 def search(family, given, x, weight, partition):
-    """The prior of largest evidence for standardised rows.
+    """Cuts of largest score for standardised rows, each with its prior: the best one for each number of clusters.
 
     Parameters
     ----------
@@ -93,18 +95,23 @@ def search(family, given, x, weight, partition):
     n_leaves = min(LEAVES, max(len(x) // ROWS_OF_LEAF, 1))
     if matrices:
         n_leaves = int(np.clip(MOST_PRODUCTS / d**3, 1, n_leaves))
-    best = Found()
+    best, every = Found(), {}
     for start in starts(family, given, x):
         here, within = Found(), start
         for _ in range(TREE_ROUNDS):
-            found = best_cut(Tree(round_rows(x, within), x, weight, n_leaves, matrices), blank, partition)
+            cuts = best_cuts(Tree(round_rows(x, within), x, weight, n_leaves, matrices), blank, partition)
+            for cut in cuts:
+                n_clusters = len(cut.nodes)
+                every[n_clusters] = max(cut, every.get(n_clusters, cut), key=lambda one: one.score)
+            found = max(cuts, key=lambda one: one.score)
             if found.score <= here.score + RISE:
                 break
             here, within = found, found.within()
             if shared or abs(found.score - best.score) < RISE:  # another start ended here
                 break
         best = max(best, here, key=lambda one: one.score)
-    return best
+    finalists = sorted(every.values(), key=lambda one: -one.score)[:FINALISTS]
+    return [one for one in finalists if one.score >= best.score - BELOW * weight.sum()]
 
 
 def starts(family, given, x):
@@ -136,21 +143,22 @@ def columns_alone(x):
         column = x[:ASKED, j : j + 1]
         weight, prior = np.ones(len(column)), Independent(1, {})
         tree = Tree(column, column, weight, max(len(column) // ROWS_OF_LEAF, 1))
-        found = best_cut(tree, prior, gammaln)
+        found = max(best_cuts(tree, prior, gammaln), key=lambda one: one.score)
         within[j] = min(within[j], found.prior.b[0])
     return np.maximum(within, SMALLEST)
 
 
-def best_cut(tree, blank, partition):
-    """The cut of largest score: the best horizontal one, then the best one for its prior, in turns."""
+def best_cuts(tree, blank, partition):
+    """Horizontal cuts, and the best cuts for the prior of the best one, in turns."""
     n_leaves = len(tree.pairs) + 1
-    best = Found()
+    cuts, best = [], Found()
 
     def compare(prior, nodes):
         groups = tree.nodes.take(nodes)
         prior = prior.fit(groups, EM_ROUNDS)
         score = (prior.evidence(groups) + partition(groups.count)).sum() + prior.log_hyperprior(groups.count)
-        return Found(score, prior, tree, nodes)
+        cuts.append(Found(score, prior, tree, nodes))
+        return cuts[-1]
 
     levels = np.r_[1:6, np.geomspace(6, max(n_leaves, 7), LEVELS)].astype(int)
     prior = blank
@@ -164,4 +172,4 @@ def best_cut(tree, blank, partition):
         if found.score <= best.score + RISE:
             break
         best = found
-    return best
+    return cuts
