@@ -26,7 +26,8 @@ from sparsemix._estimator.input.gaussian_prior import check_means, prior_argumen
 from sparsemix._models.clusters.gaussian_slots import GaussianSlots
 from sparsemix._models.clusters.moves import Moves
 from sparsemix._models.clusters.multinomial_slots import MultinomialSlots
-from sparsemix._models.clusters.prior.automatic import automatic_prior
+from sparsemix._models.clusters.prior.automatic import automatic_prior, correlation_gain
+from sparsemix._models.clusters.prior.tree import Groups
 from sparsemix._models.clusters.state import ClusterState
 from sparsemix._stats.families import GAUSSIANS
 from sparsemix._stats.nggp import NGGP
@@ -318,11 +319,30 @@ def make_state(params, rows, counts, partition, threshold, order=None):
 
     found = automatic_prior(structures, given, rows, order, variances, partition, threshold)
     if params.verbose and params.likelihood == "auto":
-        print(f"{type(params).__name__}: likelihood {found.family.name!r}{found.reason and ', since '}{found.reason}")
+        print(f"likelihood {found.family.name!r}{found.reason and ', since '}{found.reason}")
+    if params.likelihood == "auto" and n_features > FULL_FEATURES:
+        warn_if_correlated(rows.read(found.rows), found.labels)
     steps = found.steps if params.covariance_prior is None else None
     sums = GaussianSlots(found.family, found.prior, shift=shift, steps=steps, scales=found.scales)
     rows = rows if steps is None else SteppedRows(rows, steps, scales=found.scales)
     return ClusterState(sums), rows, None if found.labels is None else (found.rows, found.labels)
+
+
+def warn_if_correlated(x, labels):
+    """Warn if the columns of many are correlated within the clusters found, which are then pieces of others."""
+    n_clusters = labels.max() + 1
+    means = np.stack([np.bincount(labels, column) for column in x.T], axis=1) / np.bincount(labels)[:, None]
+    apart = (x - means[labels])[:, np.ptp(x, axis=0) > 0.0]
+    apart /= np.maximum(apart.std(axis=0), np.finfo(float).tiny)
+    groups = Groups.of(apart, np.zeros(len(x), dtype=int), True)
+    gain, least = correlation_gain(groups, np.array([len(x) - n_clusters + 1]))
+    if gain > least:
+        warnings.warn(
+            f"likelihood='auto' is 'diag' for more than {FULL_FEATURES} columns, but the columns of X are correlated "
+            f"within the clusters found; reduce X to at most {FULL_FEATURES} columns (sklearn.decomposition.PCA), or "
+            "set likelihood='full'",
+            stacklevel=5,
+        )
 
 
 def chooses_kappa(params):

@@ -35,8 +35,7 @@ class SteppedRows(ScaledRows):
     Parameters
     ----------
     rows : Rows
-    steps : ndarray of shape (D,)
-        Rounding steps; zero for columns without rounding.
+    steps : Rounding
     first_row : int
         Index of the first of these rows in the whole data.
     scales : ndarray of shape (D,) or None
@@ -45,16 +44,16 @@ class SteppedRows(ScaledRows):
 
     def __init__(self, rows, steps, first_row=0, scales=None):
         super().__init__(rows, scales)
-        self.steps = steps if scales is None else steps / scales
+        self.steps, self.columns = steps, steps.columns
         self.first_row = first_row
 
     def read(self, selection):
         """See Rows."""
-        x, columns = super().read(selection), np.flatnonzero(self.steps)
-        if not len(columns):
-            return x
-        numbers = np.arange(len(self))[selection] if isinstance(selection, slice) else np.asarray(selection)
-        within = uniform(bits(SEED, self.first_row + numbers[:, None], types=columns).ravel()) - 0.5
-        out = x.copy()
-        out[:, columns] += self.steps[columns] * within.reshape(length(selection), -1)
-        return out
+        x, columns = Rows.read(self, selection), self.columns
+        if len(columns):
+            numbers = np.arange(len(self))[selection] if isinstance(selection, slice) else np.asarray(selection)
+            noise = uniform(bits(SEED, self.first_row + numbers[:, None], types=columns).ravel()) - 0.5
+            widths = self.steps.widths(x)[:, columns]
+            x = x.copy()
+            x[:, columns] += widths * noise.reshape(length(selection), -1)
+        return x if self.scales is None else x / self.scales

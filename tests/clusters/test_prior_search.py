@@ -1,5 +1,6 @@
 """The search for a prior: trees, empirical Bayes, units without clusters, and the best cut."""
 
+import warnings
 from itertools import pairwise
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 from scipy.cluster.hierarchy import fcluster, ward
 from scipy.special import digamma, gammaln
 from sklearn.datasets import load_iris, make_blobs
+from sklearn.metrics import adjusted_rand_score
 
 from sparsemix import StreamingNGGPMixture
 from sparsemix._engine.blocks import Rows
@@ -17,8 +19,8 @@ from sparsemix._models.clusters.prior.automatic import automatic_prior, correlat
 from sparsemix._models.clusters.prior.independent import PSEUDO, USUAL, Independent
 from sparsemix._models.clusters.prior.matrices import Matrices
 from sparsemix._models.clusters.prior.metrics import factors, least_kurtosis, negentropy, neighbours, shrunk
-from sparsemix._models.clusters.prior.rounding import rounding
-from sparsemix._models.clusters.prior.search import best_cuts, columns_alone, directions, search
+from sparsemix._models.clusters.prior.rounding import Rounding
+from sparsemix._models.clusters.prior.search import alone, best_cuts, directions, search
 from sparsemix._models.clusters.prior.tree import Groups, Tree
 from sparsemix._models.clusters.state import ClusterState
 from sparsemix._stats import symmetric
@@ -41,14 +43,14 @@ def clouds(n=120, d=3, k=4, seed=0):
     return (x - x.mean(axis=0)) / x.std(axis=0), labels
 
 
-def sums_of(structure, x, weight, labels):
+def sums_of(structure, x, labels):
     """Statistics of the groups as the families have them."""
     family = GAUSSIANS[structure](x.shape[1])
     stats = family.empty_stats(labels.max() + 1)
     for k in range(labels.max() + 1):
-        own, w = x[labels == k], weight[labels == k]
-        stats["count"][k], stats["first"][k] = w.sum(), w @ own
-        stats["second"][k] = (w[:, None] * family.shape.squares(own)).sum(axis=0)
+        own = x[labels == k]
+        stats["count"][k], stats["first"][k] = len(own), own.sum(axis=0)
+        stats["second"][k] = family.shape.squares(own).sum(axis=0)
     return family, stats
 
 
@@ -59,8 +61,7 @@ def sums_of(structure, x, weight, labels):
 @pytest.mark.parametrize("n_leaves", [1, 2, 7, 40])
 def test_nodes_have_the_statistics_of_their_rows(n_leaves, matrices):
     x, _ = clouds(40)
-    weight = np.random.default_rng(0).uniform(0.5, 2.0, 40)
-    tree = Tree(x, x, weight, n_leaves, matrices)
+    tree = Tree(x, x, n_leaves, matrices)
     cuts = ward(x)
     for n_groups in {1, min(3, n_leaves), n_leaves}:
         nodes = tree.level(n_groups)
@@ -69,10 +70,10 @@ def test_nodes_have_the_statistics_of_their_rows(n_leaves, matrices):
         assert len(np.unique(labels)) == len({*zip(labels, expected, strict=True)}) == n_groups
         groups = tree.nodes.take(nodes)
         for k in range(n_groups):
-            own, w = x[labels == k], weight[labels == k]
-            mean = w @ own / w.sum()
-            scatter = (own - mean).T @ (w[:, None] * (own - mean))
-            np.testing.assert_allclose(groups.count[k], w.sum())
+            own = x[labels == k]
+            mean = own.mean(axis=0)
+            scatter = (own - mean).T @ (own - mean)
+            assert groups.count[k] == len(own)
             np.testing.assert_allclose(groups.mean[k], mean, atol=1e-12)
             np.testing.assert_allclose(groups.scatter[k], scatter if matrices else np.diag(scatter), atol=1e-12)
 
@@ -87,7 +88,7 @@ def cuts_of(tree, node, n):
 
 def test_the_best_cut_is_the_best_of_all():
     x, _ = clouds(10)
-    tree = Tree(x, x, np.ones(10), 10)
+    tree = Tree(x, x, 10)
     for seed in range(20):
         values = np.random.default_rng(seed).normal(size=19)
         every = cuts_of(tree, 18, 10)
@@ -102,10 +103,9 @@ def test_the_best_cut_is_the_best_of_all():
 @pytest.mark.parametrize("structure", STRUCTURES)
 def test_evidence_is_that_of_the_family(structure):
     x, labels = clouds()
-    weight = np.random.default_rng(1).uniform(0.5, 2.0, len(x))
-    groups = Groups.of(x, weight, labels, structure == "full")
+    groups = Groups.of(x, labels, structure == "full")
     found = prior_of(structure, 3).begin(groups).fit(groups, 3)
-    family, stats = sums_of(structure, x, weight, labels)
+    family, stats = sums_of(structure, x, labels)
     prior = family.prior(None, **found.arguments())
     evidence = family.log_normalizers(family.posterior(prior, stats)) - family.log_normalizers(prior)
     expected = evidence - 0.5 * 3 * groups.count * np.log(2.0 * np.pi)
@@ -128,7 +128,7 @@ def total(found, groups):
 def test_every_step_raises_the_evidence(structure):
     for seed in range(5):
         x, labels = clouds(60, seed=seed)
-        groups = Groups.of(x, np.ones(60), labels, False)
+        groups = Groups.of(x, labels, False)
         found = prior_of(structure, 3).begin(groups)
         values = [total(found, groups)] + [total(found.fit(groups, 1), groups) for _ in range(20)]
         assert all(after > before - 1e-3 for before, after in pairwise(values))  # nu to a thousandth
@@ -137,7 +137,7 @@ def test_every_step_raises_the_evidence(structure):
 
 def test_the_search_for_matrices_is_as_good_as_a_grid():
     x, labels = clouds(200)
-    groups = Groups.of(x, np.ones(200), labels, True)
+    groups = Groups.of(x, labels, True)
     found = Matrices(3, {}).begin(groups).fit(groups, 1)
 
     def value(scale, kappa, nu):
@@ -158,7 +158,7 @@ def test_estimates_are_those_of_the_clusters(structure):
     means, variance = rng.normal(scale=3.0, size=(60, 4)), 0.25
     labels = np.repeat(np.arange(60), 30)
     x = means[labels] + np.sqrt(variance) * rng.normal(size=(1800, 4))
-    groups = Groups.of(x, np.ones(1800), labels, structure == "full")
+    groups = Groups.of(x, labels, structure == "full")
     arguments = prior_of(structure, 4).begin(groups).fit(groups, 30).arguments()
     np.testing.assert_allclose(arguments["mean"], means.mean(axis=0), atol=0.3)
     np.testing.assert_allclose(arguments["mean_precision"], variance / 9.0, rtol=0.5)
@@ -172,7 +172,7 @@ def test_estimates_are_those_of_the_clusters(structure):
 @pytest.mark.parametrize("name", ["mean", "mean_precision", "dof", "covariance"])
 def test_given_values_stay(structure, name):
     x, labels = clouds()
-    groups = Groups.of(x, np.ones(len(x)), labels, structure == "full")
+    groups = Groups.of(x, labels, structure == "full")
     given = {"dof": 17.0} if name == "covariance" else {}
     given[name] = {
         "mean": np.array([0.1, 0.2, 0.3]), "mean_precision": 0.3, "dof": 17.0,
@@ -239,7 +239,7 @@ def test_columns_alone_have_the_width_of_their_clusters():
     x = rng.normal(size=(400, 2))
     x[:, 0] = rng.integers(3, size=400) + 0.1 * x[:, 0]
     x /= x.std(axis=0)
-    within = columns_alone(x)
+    within = alone(x).var(axis=0)
     assert within[0] == pytest.approx(0.01 / (2.0 / 3.0 + 0.01), rel=0.3)
     assert within[1] == pytest.approx(1.0)
 
@@ -256,14 +256,14 @@ def test_matrices_that_round_off_made_indefinite_have_factors():
 @pytest.mark.parametrize("structure", STRUCTURES)
 def test_the_score_is_a_log_joint_density_with_penalties(structure):
     x, _ = clouds(200)
-    finalists = search(GAUSSIANS[structure](3), {}, x, np.ones(200), gammaln)
+    finalists = search(GAUSSIANS[structure](3), {}, x, gammaln)
     found = finalists[0]
     assert all(first.score >= second.score for first, second in pairwise(finalists))
     assert len({len(one.nodes) for one in finalists}) == len(finalists) > 1
-    groups = Groups.of(x, np.ones(200), found.labels, structure == "full")
+    groups = Groups.of(x, found.labels, structure == "full")
     again = found.prior.evidence(groups).sum() + gammaln(groups.count).sum() + found.prior.log_hyperprior(groups.count)
     assert found.score == pytest.approx(again, rel=1e-9)
-    (one, *_) = best_cuts(Tree(x, x, np.ones(200), 1, structure == "full"), prior_of(structure, 3), gammaln)
+    (one, *_) = best_cuts(Tree(x, x, 1, structure == "full"), prior_of(structure, 3), gammaln)
     assert len(one.nodes) == 1
     assert found.score > one.score
 
@@ -282,16 +282,15 @@ def test_the_bound_of_a_partition_is_its_log_joint():
     prior = family.prior(None, mean=np.zeros(3), mean_precision=0.1, dof=6.0, covariance=0.2 * np.eye(3))
     state, part = ClusterState(GaussianSlots(family, prior)), RowResponsibilities(120)
     model = StreamingModel(NGGP(1.0, 0.0, 1.0), 0.5, record=True)
-    model.divide(x, np.ones(120), state, labels.astype(np.intc), part)
-    model.revisit(x, np.ones(120), part, state, 0)
+    model.divide(x, None, state, labels.astype(np.intc), part)
+    model.revisit(x, None, part, state, 0)
     part.values[: part.n_used] = 1.0  # of a partition there is no entropy
     slots = state.live(0.0)
     log_u = model.prior.log_mode(120.0, 1.0)
     expected = model.prior.log_kappa(state.counts[slots], log_u).sum() + state.sums.evidence(slots).sum()
-    assert model.bound(np.ones(120), part, state) == pytest.approx(expected)
+    assert model.bound(part, state) == pytest.approx(expected)
     part.values[0] = 0.5
-    weight = np.full(120, 1.0)
-    assert model.bound(weight, part, state) == pytest.approx(expected + 0.5 * np.log(2.0))
+    assert model.bound(part, state) == pytest.approx(expected + 0.5 * np.log(2.0))
 
 
 PROBLEMS = {
@@ -402,9 +401,9 @@ def test_correlations_of_any_sign_count_and_chance_does_not():
     shared[:, 1] += shared[:, 0]
     opposite[:, 1] += np.where(labels, 1.0, -1.0) * opposite[:, 0]
     for x, wanted in ((plain, False), (shared, True), (opposite, True)):
-        gain, least = correlation_gain(Groups.of(x, np.ones(600), labels, True), np.bincount(labels))
+        gain, least = correlation_gain(Groups.of(x, labels, True), np.bincount(labels))
         assert (gain > least) == wanted
-    few = Groups.of(plain[:4], np.ones(4), np.zeros(4, dtype=int), True)
+    few = Groups.of(plain[:4], np.zeros(4, dtype=int), True)
     assert correlation_gain(few, np.array([4])) == (0.0, np.inf)
 
 
@@ -412,7 +411,7 @@ def test_correlations_gain_what_the_likelihood_gains():
     rng = np.random.default_rng(0)
     x = rng.normal(size=(500, 3)) @ rng.normal(size=(3, 3))
     x -= x.mean(axis=0)
-    gain, least = correlation_gain(Groups.of(x, np.ones(500), np.zeros(500, dtype=int), True), np.array([500]))
+    gain, least = correlation_gain(Groups.of(x, np.zeros(500, dtype=int), True), np.array([500]))
     covariance = np.cov(x.T)
     log_ratio = -0.5 * 499 * (np.linalg.slogdet(covariance)[1] - np.log(np.diag(covariance)).sum())
     assert gain == pytest.approx(log_ratio, rel=1e-6)
@@ -422,22 +421,39 @@ def test_correlations_gain_what_the_likelihood_gains():
 # -- rounding
 
 
-def test_steps_of_columns_and_columns_of_one_value():
+def test_steps_are_gaps_between_values():
     rng = np.random.default_rng(0)
-    x = np.column_stack([0.1 * rng.integers(0, 40, 500), rng.normal(size=500), np.ones(500), rng.random(500) < 0.1])
-    steps = rounding(x)
-    assert steps[0] == pytest.approx(0.1)
-    assert steps[1] < 1e-2
-    assert steps[2:].tolist() == [0.0, 1.0]
-    assert lumpy(x).tolist() == [False, False, True, True]
+    x = np.column_stack([
+        0.1 * rng.integers(0, 40, 500), rng.normal(size=500), np.ones(500), rng.random(500) < 0.1,
+        np.log1p(rng.poisson(5.0, 500)),
+    ])  # fmt: skip
+    steps = Rounding(x)
+    widths = steps.widths(x)
+    assert steps.columns.tolist() == [0, 3, 4]
+    np.testing.assert_allclose(widths[:, 0], 0.1)
+    assert (widths[:, 1:3] == 0.0).all()
+    np.testing.assert_array_equal(widths[:, 3], 1.0)
+    counts = np.round(np.expm1(x[:, 4]))
+    inner = (counts > counts.min()) & (counts < counts.max() - 3)
+    np.testing.assert_allclose(widths[inner, 4], np.log1p(counts + 1)[inner] - np.log1p(counts)[inner], rtol=1e-9)
+    assert lumpy(x).tolist() == [False, False, True, True, False]
+
+
+def test_columns_that_are_functions_of_others_have_tiny_steps():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(200, 3))
+    steps = Rounding(np.column_stack([x, x[:, 0] + x[:, 1]]))
+    assert steps.columns.tolist() == [0, 1, 3]
+    assert (steps.least[[0, 1, 3]] < 1e-3).all()
 
 
 def test_rows_are_the_same_whenever_they_are_read():
-    x = np.random.default_rng(0).integers(5, size=(50, 3)).astype(float)
-    steps = np.array([1.0, 0.0, 0.5])
+    rng = np.random.default_rng(0)
+    x = np.column_stack([rng.integers(5, size=50), rng.normal(size=50), 0.5 * rng.integers(5, size=50)])
+    steps = Rounding(x)
     rows = SteppedRows(Rows(x), steps)
     whole = rows.read(slice(0, 50))
-    assert (np.abs(whole - x) <= steps / 2).all()
+    assert (np.abs(whole - x) <= [0.5, 0.0, 0.25]).all()
     assert (whole[:, 1] == x[:, 1]).all()
     assert len(np.unique(whole[:, 0])) == 50
     order = np.random.default_rng(1).permutation(50)
@@ -471,3 +487,50 @@ def test_more_clusters_than_allowed_are_not_begun(way):
     x, _ = make_blobs(300, n_features=3, centers=6, random_state=0)
     est = getattr(StreamingNGGPMixture("diag", max_components=3), way)(x)
     assert est.n_clusters_ <= 3
+
+
+COUNTS = np.array([[2, 9, 30], [9, 40, 5], [30, 2, 90]])
+REPEATED = {
+    "twice": lambda x, y, rng: (np.tile(x, (2, 1)), np.tile(y, 2), None),  # noqa: ARG005
+    "bootstrap": lambda x, y, rng: (lambda i: (x[i], y[i], None))(rng.integers(len(x), size=3000)),
+    "one group often": lambda x, y, rng: (lambda i: (x[i], y[i], None))(np.repeat(np.arange(len(x)), 1 + 9 * (y == 0))),  # noqa: ARG005
+    "weights": lambda x, y, rng: (x, y, rng.integers(1, 11, len(x))),
+    "one large weight": lambda x, y, rng: (x, y, np.full(len(x), 100.0)),  # noqa: ARG005
+    "log of counts": lambda x, y, rng: (np.log1p(rng.poisson(COUNTS[y % 3])), y % 3, None),  # noqa: ARG005
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("way", ["fit", "partial_fit"])
+@pytest.mark.parametrize("likelihood", ["auto", "full", "diag"])
+@pytest.mark.parametrize("name", REPEATED)
+def test_rows_that_are_repeated_or_heavy_are_no_clusters(name, likelihood, way):
+    x, y = make_blobs(400, 4, centers=4, cluster_std=0.5, random_state=0)
+    rows, labels, weight = REPEATED[name](x, y, np.random.default_rng(0))
+    order = np.random.default_rng(1).permutation(len(rows))
+    est = StreamingNGGPMixture(likelihood, random_state=0)
+    getattr(est, way)(rows[order], sample_weight=None if weight is None else weight[order])
+    assert adjusted_rand_score(labels, est.predict(rows)) > 0.9
+    assert est.n_clusters_ <= 6
+
+
+def test_a_few_rows_may_be_two_groups():
+    rows = np.array([[0.0, 0.0], [0.1, 0.0], [0.0, 0.1], [9.0, 9.0], [9.1, 9.0], [9.0, 9.1]])
+    assert StreamingNGGPMixture("diag", random_state=0).fit(rows).n_clusters_ == 2
+
+
+def test_many_correlated_columns_give_a_warning():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(2000, 3)) @ rng.normal(size=(3, 101)) + 0.5 * rng.normal(size=(2000, 101))
+    with pytest.warns(UserWarning, match=r"'diag' for more than 100 columns.*correlated.*PCA"):
+        StreamingNGGPMixture(random_state=0).fit(rows)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        StreamingNGGPMixture(random_state=0).fit(rng.normal(size=(2000, 101)))
+        StreamingNGGPMixture("diag", random_state=0).fit(rows)
+
+
+def test_one_column_of_many_correlated_ones_separates_groups():
+    rng = np.random.default_rng(0)
+    rows = 0.7 * rng.normal(size=(2000, 1)) + rng.normal(size=(2000, 80))
+    rows[:, 0] += 10.0 * (np.arange(2000) % 2)
+    assert StreamingNGGPMixture(random_state=0).fit(rows).n_clusters_ == 2

@@ -28,7 +28,7 @@ class GaussianSlots:
         Number of allocated slots; ``take`` and ``reserve`` change it.
     shift : ndarray of shape (D,) or None, default=None
         Vector that was subtracted from the rows and the prior's mean.
-    steps : ndarray of shape (D,) or None, default=None
+    steps : Rounding or None, default=None
         Rounding steps of the columns. None means that rows are read without jitter.
     scales : ndarray of shape (D,) or None, default=None
         Scales by which the columns were divided. None means one.

@@ -238,12 +238,12 @@ class StreamingModel(NGGPModel):
         else:
             self.revisit(x, weight, part, state, start)
 
-    def bound(self, weight, part, state):
+    def bound(self, part, state):
         """Variational bound: log evidence of the rows and of the partition given u, plus the entropy of the
-        responsibilities of all rows, which ``revisit`` has just computed."""
+        responsibilities of all rows, none of which has a weight."""
         slots, q = state.live(self.prior.discount), part.values[: part.n_used]
-        entropy = -q * np.log(np.maximum(q, 1e-300)) * np.repeat(weight, part.lengths)
-        log_u = self.prior.log_mode(float(np.sum(weight)), 1.0)  # the same for all partitions
+        entropy = -q * np.log(np.maximum(q, 1e-300))
+        log_u = self.prior.log_mode(float(len(part.lengths)), 1.0)  # the same for all partitions
         partition = self.prior.log_kappa(state.counts[slots], log_u)
         return float(partition.sum() + state.sums.evidence(slots).sum() + entropy.sum())
 

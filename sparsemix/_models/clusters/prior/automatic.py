@@ -7,7 +7,7 @@ import numpy as np
 from sparsemix._models.clusters.gaussian_slots import GaussianSlots
 from sparsemix._models.clusters.model import RowResponsibilities, StreamingModel
 from sparsemix._models.clusters.prior.metrics import SMALLEST
-from sparsemix._models.clusters.prior.rounding import jitter
+from sparsemix._models.clusters.prior.rounding import Rounding
 from sparsemix._models.clusters.prior.search import search
 from sparsemix._models.clusters.state import ClusterState
 from sparsemix._stats.families import GAUSSIANS
@@ -34,8 +34,7 @@ class Automatic:
     ----------
     family : GaussianFamily
     prior : ConjugateParameters
-    steps : ndarray of shape (D,)
-        Rounding steps of the columns.
+    steps : Rounding
     scales : ndarray of shape (D,) or None
         Divisors of the columns.
     rows : ndarray
@@ -48,7 +47,7 @@ class Automatic:
 
     family: object
     prior: object
-    steps: np.ndarray
+    steps: Rounding
     scales: np.ndarray
     rows: np.ndarray
     labels: np.ndarray
@@ -90,17 +89,20 @@ class _Sample:
     """Rows of a search, standardised on demand."""
 
     def __init__(self, rows, selection, given, variances, partition, threshold):
-        x, weight = rows.read(selection), rows.weight(selection)
-        self.steps, self.lumpy = jitter(x), lumpy(x).any()
-        self.rows = selection
+        x = rows.read(selection)
+        self.rows, n_rows = selection, len(selection)
+        # rows that are repeated, or weigh more, are no cluster of their own
+        first, self.copy_of = np.unique(x, axis=0, return_index=True, return_inverse=True)[1:]
+        place = np.argsort(np.argsort(first))  # rows keep their order
+        x, self.copy_of = x[np.sort(first)], place[self.copy_of.reshape(n_rows)]
+        self.steps, self.lumpy = Rounding(x), lumpy(x).any()
         # jitter within a rounding step: repeated values would have infinite density
-        self.x = x + self.steps * (np.random.default_rng(0).random(x.shape) - 0.5)
-        self.weight = np.ones(len(x)) if weight is None else weight
+        self.x = x + self.steps.widths(x) * (np.random.default_rng(0).random(x.shape) - 0.5)
         self.given, self.partition, self.threshold = given, partition, threshold
         self.varies = np.ptp(self.x, axis=0) > 0.0
         total = np.where(self.varies, variances(self.x), 1.0)
         self.total = np.where(self.varies, total, total[self.varies].mean() if self.varies.any() else 1.0)
-        self.log_u = partition.log_mode(float(self.weight.sum()), 1.0)  # the same for all partitions
+        self.log_u = partition.log_mode(float(len(x)), 1.0)  # the same for all partitions
 
     def choose(self, structures):
         """The result for the structure that the rows have."""
@@ -139,7 +141,7 @@ class _Sample:
             return self.partition.log_kappa(counts, self.log_u)
 
         family = GAUSSIANS[structure](x.shape[1])
-        finalists = search(family, given, x, self.weight, partition)
+        finalists = search(family, given, x, partition)
         if len(finalists) == 1:
             return finalists[0]
         return max(finalists, key=lambda found: self._bound(family, found, x))
@@ -153,12 +155,12 @@ class _Sample:
         state, part = ClusterState(GaussianSlots(family, prior)), RowResponsibilities(len(x))
         model = StreamingModel(self.partition, self.threshold, record=True)
         try:
-            model.divide(x, self.weight, state, found.labels.astype(np.intc), part)
+            model.divide(x, None, state, found.labels.astype(np.intc), part)
             for _ in range(SHARED_ROUNDS):
-                model.revisit(x, self.weight, part, state, 0)
+                model.revisit(x, None, part, state, 0)
         except ValueError:  # a row without finite density
             return -np.inf
-        return model.bound(self.weight, part, state) + found.prior.log_hyperprior(found.groups.count)
+        return model.bound(part, state) + found.prior.log_hyperprior(found.groups.count)
 
     def _unit(self, structure, scales=None):
         """Divisors of the columns."""
@@ -184,6 +186,7 @@ class _Sample:
             arguments = self._outer(found.prior.arguments(), self._unit(structure, scales), family.shape)
         arguments |= {name: value for name, value in given.items() if value is not None}
         labels = np.zeros(len(self.x), dtype=np.intc) if found is None else found.labels.astype(np.intc)
+        labels = labels[self.copy_of]
         return Automatic(family, family.prior(None, **arguments), self.steps, scales, self.rows, labels, reason)
 
     def _outer(self, arguments, unit, shape):
@@ -212,17 +215,17 @@ class _Sample:
 
         Often columns were divided by their total standard deviations; their widths within clusters then depend on the
         distances between clusters. The scales have geometric mean one, so that densities are those of the original
-        rows. They must gain half the log of the mass for each free scale (Schwarz 1978). A column of mostly one value
-        has no known width; with such a column the original units stay.
+        rows. They must gain half the log of the number of rows for each free scale (Schwarz 1978). A column of mostly
+        one value has no known width; with such a column the original units stay.
         """
         if len(self.varies) == 1 or not self.varies.all() or self.lumpy:
             return self._result(structure, balls)
         log_widths = 0.5 * np.log(self._search("diag").within()) + np.log(self._unit("diag"))
         scales = np.exp(log_widths - log_widths.mean())
         scaled = self._search(structure, scales)
-        mass, change = self.weight.sum(), self._unit(structure, scales)[0] / self._unit(structure)[0]
-        change = mass * len(scales) * np.log(change)
-        least = 0.5 * (len(scales) - 1) * np.log(mass)
+        n_rows, change = len(self.x), self._unit(structure, scales)[0] / self._unit(structure)[0]
+        change = n_rows * len(scales) * np.log(change)
+        least = 0.5 * (len(scales) - 1) * np.log(n_rows)
         if scaled.score - change > balls.score + least:
             return self._result(structure, scaled, scales)
         return self._result(structure, balls)
@@ -230,7 +233,7 @@ class _Sample:
     def _scales_of_one_covariance(self, structure):
         """Clusters without means: shares of the covariance of all rows, by the evidence of an epoch over the rows."""
         d, given, family = len(self.varies), self.given(structure), self._family(structure)
-        second = (self.x * self.weight[:, None]).T @ self.x / self.weight.sum()
+        second = self.x.T @ self.x / len(self.x)
         limited = np.sqrt(np.where(self.varies, np.minimum(self.total / np.maximum(np.diag(second), 1e-300), 1.0), 1.0))
         second = second * np.outer(limited, limited)
         matrix = (len(self.x) * second + d * np.diag(self.total)) / (len(self.x) + d)  # always positive definite
@@ -243,7 +246,7 @@ class _Sample:
                 prior = family.prior(None, **arguments)
                 state = ClusterState(GaussianSlots(family, prior))
                 model = StreamingModel(self.partition, self.threshold, max_components=FEW_ROWS)
-                model.stream(self.x, self.weight, state, 0)
+                model.stream(self.x, None, state, 0)
                 if model.sums[0] > highest:
                     best, highest = prior, model.sums[0]
         return Automatic(family, best, self.steps, None, self.rows, None)

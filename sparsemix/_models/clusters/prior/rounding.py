@@ -12,13 +12,49 @@ import numpy as np
 REDUNDANT, EXACT = 1e-3, 1e-8
 
 
-def rounding(x):
-    """Rounding step of each column, (D,): the gap between neighbouring values if values repeat, else zero."""
-    steps = np.zeros(x.shape[1])
-    for j, column in enumerate(x.T):
-        values = np.unique(column)
-        if 1 < len(values) <= len(column) / 2:
-            steps[j] = np.quantile(np.diff(values), 0.1, method="lower")
+class Rounding:
+    """Rounding steps of columns, which may differ between values: logs of counts are far apart where counts are small.
+
+    Columns that are linear functions of others have at least a tiny step. Without it they leave directions without
+    variance, in which clusters become ever narrower.
+
+    Parameters
+    ----------
+    x : ndarray of shape (n, D)
+        Rows, none of them twice.
+    """
+
+    def __init__(self, x):
+        self.least, self.steps = dependent(x), {}
+        for j, column in enumerate(x.T):
+            values = np.unique(column)
+            if 1 < len(values) <= len(column) / 2:
+                gaps = np.diff(values, prepend=-np.inf, append=np.inf)
+                self.steps[j] = values, np.minimum(gaps[:-1], gaps[1:])
+
+    @property
+    def columns(self):
+        """Columns with steps."""
+        return np.union1d(np.flatnonzero(self.least), list(self.steps)).astype(np.intp)
+
+    def widths(self, x):
+        """Step around each value, (n, D): the gap to the nearest other value."""
+        out = np.tile(self.least, (len(x), 1))
+        for j, (values, gaps) in self.steps.items():
+            out[:, j] = np.maximum(out[:, j], np.interp(x[:, j], values, gaps))
+        return out
+
+
+def dependent(x):
+    """Tiny steps of columns that are linear functions of others, (D,)."""
+    steps, widths = np.zeros(x.shape[1]), x.std(axis=0)
+    varies = np.flatnonzero(np.ptp(x, axis=0) > 0.0)
+    if len(varies) < 2 or len(x) < 2 * x.shape[1]:
+        return steps
+    standardised = (x[:, varies] - x[:, varies].mean(axis=0)) / widths[varies]
+    variances, directions = redundant(standardised.T @ standardised / len(x), len(x))
+    involved = varies[(directions[:, variances <= EXACT] ** 2).sum(axis=1) > REDUNDANT]
+    steps[involved] = np.sqrt(12.0 * EXACT) * widths[involved]
     return steps
 
 
@@ -33,19 +69,3 @@ def redundant(correlations, n_rows):
     variances, directions = np.linalg.eigh(correlations)
     few = variances < REDUNDANT
     return np.maximum(variances[few], EXACT), directions[:, few]
-
-
-def jitter(x):
-    """Rounding step of each column, and at least a tiny one for columns that are linear functions of others, (D,).
-
-    Without jitter these columns leave directions without variance, in which clusters become ever narrower.
-    """
-    steps, widths = rounding(x), x.std(axis=0)
-    varies = np.flatnonzero(np.ptp(x, axis=0) > 0.0)
-    if len(varies) < 2 or len(x) < 2 * x.shape[1]:
-        return steps
-    standardised = (x[:, varies] - x[:, varies].mean(axis=0)) / widths[varies]
-    variances, directions = redundant(standardised.T @ standardised / len(x), len(x))
-    involved = varies[(directions[:, variances <= EXACT] ** 2).sum(axis=1) > REDUNDANT]
-    steps[involved] = np.maximum(steps[involved], np.sqrt(12.0 * EXACT) * widths[involved])
-    return steps

@@ -27,8 +27,8 @@ from sparsemix._models.clusters.prior.tree import Tree
 
 # Largest numbers of leaves of a tree, and of horizontal cuts between six leaves and all.
 LEAVES, LEVELS = 400, 9
-# Rows of the smallest leaves on average.
-ROWS_OF_LEAF = 4
+# Rows of the smallest leaves on average, and number of leaves of a few rows.
+ROWS_OF_LEAF, FEW_LEAVES = 4, 8
 # Rounds of expectation maximisation for one partition, of cuts for one tree, and of trees.
 EM_ROUNDS, CUT_ROUNDS, TREE_ROUNDS = 4, 4, 3
 # Smallest rise of the evidence in nats for another round.
@@ -46,7 +46,7 @@ class Found:
     Attributes
     ----------
     score : float
-        Log joint density of the rows and the partition, minus half the log of the mass for each estimate.
+        Log joint density of the rows and the partition, minus half the log of its observations for each estimate.
     prior : Independent or Matrices
     tree : Tree
     nodes : ndarray
@@ -76,7 +76,7 @@ class Found:
         return shrunk(within, degrees) if within.ndim == 2 else within
 
 
-def search(family, given, x, weight, partition):
+def search(family, given, x, partition):
     """Cuts of largest score for standardised rows, each with its prior: the best one for each number of clusters.
 
     Parameters
@@ -86,20 +86,19 @@ def search(family, given, x, weight, partition):
         Parameters of the prior that are given, as for Independent.
     x : ndarray of shape (n, D)
         Rows whose columns have mean zero, and variance one unless clusters have one variance.
-    weight : ndarray of shape (n,)
     partition : callable
-        Log probability of a cluster by its mass, up to terms of all rows: ``partition(counts)``.
+        Log probability of a cluster by its number of rows, up to terms of all rows: ``partition(counts)``.
     """
     d, matrices, shared = x.shape[1], family.shape.correlated, family.shape.one_variance
     blank = Matrices(d, given) if matrices else Independent(d, given, shared)
-    n_leaves = min(LEAVES, max(len(x) // ROWS_OF_LEAF, 1))
+    n_leaves = leaves_of(x)
     if matrices:
         n_leaves = int(np.clip(MOST_PRODUCTS / d**3, 1, n_leaves))
     best, every = Found(), {}
     for start in starts(family, given, x):
         here, within = Found(), start
         for _ in range(TREE_ROUNDS):
-            cuts = best_cuts(Tree(round_rows(x, within), x, weight, n_leaves, matrices), blank, partition)
+            cuts = best_cuts(Tree(round_rows(x, within), x, n_leaves, matrices), blank, partition)
             for cut in cuts:
                 n_clusters = len(cut.nodes)
                 every[n_clusters] = max(cut, every.get(n_clusters, cut), key=lambda one: one.score)
@@ -111,7 +110,12 @@ def search(family, given, x, weight, partition):
                 break
         best = max(best, here, key=lambda one: one.score)
     finalists = sorted(every.values(), key=lambda one: -one.score)[:FINALISTS]
-    return [one for one in finalists if one.score >= best.score - BELOW * weight.sum()]
+    return [one for one in finalists if one.score >= best.score - BELOW * len(x)]
+
+
+def leaves_of(x):
+    """Number of leaves for these rows; each of a few rows is one."""
+    return min(LEAVES, max(len(x) // ROWS_OF_LEAF, min(len(x), FEW_LEAVES)))
 
 
 def starts(family, given, x):
@@ -123,7 +127,11 @@ def starts(family, given, x):
         return [at_least(np.asarray(given["covariance"], dtype=np.float64), SMALLEST)]
     if len(x) < 3:
         return [np.eye(x.shape[1]) if matrices else np.ones(x.shape[1])]
-    return [neighbours(x, matrices), directions(x) if matrices else columns_alone(x)]
+    apart = alone(x)
+    if not matrices:
+        return [neighbours(x, matrices), np.maximum(apart.var(axis=0), SMALLEST)]
+    within = shrunk(np.cov(apart.T).reshape(x.shape[1], -1), len(x))
+    return [neighbours(x, matrices), directions(x), at_least(within, SMALLEST)]
 
 
 def directions(x):
@@ -131,21 +139,21 @@ def directions(x):
     values, vectors = np.linalg.eigh(np.cov(x.T).reshape(x.shape[1], -1))
     roots = np.sqrt(np.maximum(values, SMALLEST))
     basis = least_kurtosis(x @ (vectors / roots))
-    within = columns_alone(x @ (vectors / roots) @ basis)
+    within = alone(x @ (vectors / roots) @ basis).var(axis=0)
     back = (vectors * roots) @ basis
     return at_least((back * within) @ back.T, SMALLEST)
 
 
-def columns_alone(x):
-    """Variances (D,) within the clusters of each column alone; columns that look normal have one cluster."""
-    within = x.var(axis=0)
+def alone(x):
+    """Deviations from the means of the clusters of each column alone, (n, D); columns that look normal have one."""
+    apart = x.copy()
     for j in np.flatnonzero(negentropy(x) > NOT_NORMAL):
         column = x[:ASKED, j : j + 1]
-        weight, prior = np.ones(len(column)), Independent(1, {})
-        tree = Tree(column, column, weight, max(len(column) // ROWS_OF_LEAF, 1))
-        found = max(best_cuts(tree, prior, gammaln), key=lambda one: one.score)
-        within[j] = min(within[j], found.prior.b[0])
-    return np.maximum(within, SMALLEST)
+        tree = Tree(column, column, leaves_of(column))
+        found = max(best_cuts(tree, Independent(1, {}), gammaln), key=lambda one: one.score)
+        means = np.sort(found.groups.mean[:, 0])
+        apart[:, j] -= means[np.searchsorted((means[1:] + means[:-1]) / 2.0, x[:, j])]
+    return apart
 
 
 def best_cuts(tree, blank, partition):

@@ -8,7 +8,7 @@ from scipy.cluster.hierarchy import ward
 
 @dataclass
 class Groups:
-    """Sums of groups of rows: mass (G,), mean (G, D), and scatter about the mean, (G, D) or (G, D, D)."""
+    """Sums of groups of rows: number (G,), mean (G, D), and scatter about the mean, (G, D) or (G, D, D)."""
 
     count: np.ndarray
     mean: np.ndarray
@@ -19,18 +19,17 @@ class Groups:
         return Groups(self.count[groups], self.mean[groups], self.scatter[groups])
 
     @classmethod
-    def of(cls, x, weight, labels, matrices):
+    def of(cls, x, labels, matrices):
         """Groups by labels 0, 1, ..., each of which has rows."""
         order = np.argsort(labels, kind="stable")
-        x, weight = x[order], weight[order, None]
+        x = x[order]
         starts = np.searchsorted(labels[order], np.arange(labels.max() + 1))
-        count = np.add.reduceat(weight[:, 0], starts)
-        mean = np.add.reduceat(weight * x, starts, axis=0) / count[:, None]
+        count = np.diff(starts, append=len(x)).astype(float)
+        mean = np.add.reduceat(x, starts, axis=0) / count[:, None]
         apart = x - mean[labels[order]]
         if not matrices:
-            return cls(count, mean, np.add.reduceat(weight * apart**2, starts, axis=0))
-        parts = zip(np.split(apart, starts[1:]), np.split(weight, starts[1:]), strict=True)
-        return cls(count, mean, np.stack([(w * a).T @ a for a, w in parts]))
+            return cls(count, mean, np.add.reduceat(apart**2, starts, axis=0))
+        return cls(count, mean, np.stack([part.T @ part for part in np.split(apart, starts[1:])]))
 
 
 class Tree:
@@ -42,7 +41,6 @@ class Tree:
         Rows in units in which clusters are round.
     x : ndarray of shape (n, D)
         The same rows in the units of the statistics.
-    weight : ndarray of shape (n,)
     n_leaves : int
     matrices : bool
         Whether the scatter of a node is a matrix, or that of each column.
@@ -57,7 +55,7 @@ class Tree:
         Statistics of all nodes.
     """
 
-    def __init__(self, coordinates, x, weight, n_leaves, matrices=False):
+    def __init__(self, coordinates, x, n_leaves, matrices=False):
         n = len(x)
         pairs = ward(coordinates)[:, :2].astype(np.intp) if n > 1 else np.zeros((0, 2), dtype=np.intp)
         first = 2 * n - n_leaves  # nodes from here on are above the leaves
@@ -68,7 +66,7 @@ class Tree:
         self.pairs = number[upper]
         number[first:] = -1
         self.leaves = _spread(number, pairs[: first - n], n)
-        self.nodes = _add_up(Groups.of(x, weight, self.leaves, matrices), self.pairs)
+        self.nodes = _add_up(Groups.of(x, self.leaves, matrices), self.pairs)
 
     def level(self, n_groups):
         """Nodes of the horizontal cut into this number of groups."""
