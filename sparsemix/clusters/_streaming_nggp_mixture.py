@@ -356,8 +356,8 @@ class StreamingNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator
 
         The result has the same bits for any division of the stream into calls. With an automatic Gaussian prior this
         holds for streams of at least 1,000 rows whose first call has fewer; a larger first call chooses the prior.
-        After an exception, also from a signal handler, the model includes all rows before it. Changed parameters take
-        effect at once; priors of clusters stay.
+        After an exception, also from a signal handler, the model includes all rows before it; a call with invalid rows
+        learns none of them. Changed parameters take effect at once; priors of clusters stay.
 
         Parameters
         ----------
