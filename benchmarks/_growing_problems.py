@@ -7,7 +7,9 @@ gives each column mean 0 and variance 1. Tables of scikit-learn are the same for
 import json
 
 import numpy as np
+from scipy.spatial.distance import pdist
 from sklearn import datasets
+from sklearn.decomposition import PCA
 
 
 def draw(name, seed):
@@ -75,6 +77,116 @@ def student(rng, n=1_000, d=3, df=3):
     return rng.standard_t(df, (n, d)), np.zeros(n, dtype=int)
 
 
+def unequal(rng, n=1_110, d=4):
+    """Three groups whose sizes are as 1 to 10 to 100."""
+    labels = rng.permutation(np.digitize(np.arange(n) * 111 / n, [1, 11]))
+    return apart(rng, d, 3, 6.0)[labels] + rng.standard_normal((n, d)), labels
+
+
+def heavy(rng, n=600, d=3, groups=4, df=5, gap=9.0):
+    """Groups with longer tails than those of Gaussians."""
+    labels = balanced(rng, n, groups)
+    return apart(rng, d, groups, gap)[labels] + rng.standard_t(df, (n, d)), labels
+
+
+def skewed(rng, n=600, d=3, groups=3, sd=0.4, gap=3.0):
+    """Log-normal columns."""
+    labels = balanced(rng, n, groups)
+    return np.exp(apart(rng, d, groups, gap)[labels] + sd * rng.standard_normal((n, d))), labels
+
+
+def whole(rng, n=600, d=5, groups=4, sd=2.0, gap=12.0):
+    """Whole numbers."""
+    labels = balanced(rng, n, groups)
+    return np.rint(apart(rng, d, groups, gap)[labels] + sd * rng.standard_normal((n, d))), labels
+
+
+def copies(rng, n=600, groups=3):
+    """Three columns, a copy of one of them and a sum of two."""
+    labels = balanced(rng, n, groups)
+    X = apart(rng, 3, groups, 6.0)[labels] + rng.standard_normal((n, 3))
+    return np.c_[X, X[:, 0], X[:, 0] + X[:, 1]], labels
+
+
+def binary(rng, n=600, groups=3):
+    """Three columns of numbers and three of zeros and ones, whose shares of ones differ between groups."""
+    labels = balanced(rng, n, groups)
+    ones = rng.random((n, 3)) < rng.permuted(np.tile([[0.1], [0.5], [0.9]], 3), axis=0)[labels % 3]
+    return np.c_[apart(rng, 3, groups, 6.0)[labels] + rng.standard_normal((n, 3)), ones], labels
+
+
+def typo(rng, n=500, d=4, groups=4):
+    """Spheres, and one wrong value far away."""
+    labels = balanced(rng, n, groups)
+    X = apart(rng, d, groups, 8.0)[labels] + rng.standard_normal((n, d))
+    X[0, 0] = 1e9
+    return X, labels
+
+
+def reduced(rng, n=1_000, d=10):
+    """Principal components of some digits."""
+    X, labels = datasets.load_digits(return_X_y=True)
+    rows = rng.permutation(len(X))[:n]
+    return PCA(d, svd_solver="full").fit_transform(X[rows]), labels[rows]
+
+
+def nested(rng, n=600, d=3, ratio=10.0):
+    """A narrow group in the middle of a wide one."""
+    labels = balanced(rng, n, 2)
+    return np.array([1.0, ratio])[labels, None] * rng.standard_normal((n, d)), labels
+
+
+def touching(rng, n=600, d=2, gap=3.0):
+    """Two groups that overlap a little."""
+    labels = balanced(rng, n, 2)
+    return apart(rng, d, 2, gap)[labels] + rng.standard_normal((n, d)), labels
+
+
+def wide(rng, n=500, d=200, groups=4, gap=12.0):
+    """Many columns."""
+    labels = balanced(rng, n, groups)
+    return apart(rng, d, groups, gap)[labels] + rng.standard_normal((n, d)), labels
+
+
+def oblique(rng, n=600, d=5, groups=4, gap=8.0):
+    """Groups with covariances of any direction and length."""
+    labels, shapes = balanced(rng, n, groups), rng.standard_normal((groups, d, d))
+    shapes *= np.sqrt(d) / np.linalg.norm(shapes, axis=(1, 2), keepdims=True)
+    noise = np.einsum("nij,nj->ni", shapes[labels], rng.standard_normal((n, d)))
+    return apart(rng, d, groups, gap)[labels] + noise, labels
+
+
+def boxes(rng, n=600, d=3, groups=4, gap=5.0):
+    """Uniform rows in cubes."""
+    labels = balanced(rng, n, groups)
+    return apart(rng, d, groups, gap)[labels] + rng.uniform(-1.7, 1.7, (n, d)), labels
+
+
+def many(rng, n=1_200, d=4, groups=100, gap=5.0):
+    """Many small groups."""
+    labels = balanced(rng, n, groups)
+    return apart(rng, d, groups, gap)[labels] + rng.standard_normal((n, d)), labels
+
+
+def units(rng, n=600, d=4, groups=4, gap=7.0):
+    """Spheres in columns of other units, from 1 to 1000."""
+    labels = balanced(rng, n, groups)
+    return (apart(rng, d, groups, gap)[labels] + rng.standard_normal((n, d))) * np.geomspace(1.0, 1e3, d), labels
+
+
+def zeros(rng, n=600, d=6, groups=3):
+    """Columns that are zero but in one group, and in a twentieth of the other rows."""
+    labels = balanced(rng, n, groups)
+    positive = (labels[:, None] == np.arange(d) % groups) | (rng.random((n, d)) < 0.05)
+    return positive * (5.0 + rng.standard_normal((n, d))), labels
+
+
+def apart(rng, d, groups, gap):
+    """Normal centres, of which the nearest two are ``gap`` apart."""
+    centres = rng.standard_normal((groups, d))
+    return centres * gap / pdist(centres).min()
+
+
 def balanced(rng, n, groups):
     """Labels of groups of equal size, in random order."""
     return rng.permutation(np.arange(n) % groups)
@@ -91,6 +203,11 @@ def table(name):
 
 
 KINDS = {kind.__name__: kind for kind in (few, least, lattice, blobs, ellipses, given, one, student)}
+KINDS |= {
+    kind.__name__: kind
+    for kind in (unequal, heavy, skewed, whole, copies, binary, typo, reduced, nested, touching, wide, oblique, boxes,
+                 many, units, zeros)
+}  # fmt: skip
 KINDS |= {name: table(name) for name in ("iris", "wine", "breast_cancer", "digits")}
 
 

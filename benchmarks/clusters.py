@@ -3,6 +3,7 @@
 python benchmarks/clusters.py bars                              images of one bar each
 python benchmarks/clusters.py rows                              rows of numbers, compared with other clusterers
 python benchmarks/clusters.py growing                           whether the number of clusters is found, by problem
+python benchmarks/clusters.py rules                             what each rule of the search for a prior gains
 python benchmarks/clusters.py pitman-yor                        streams with a power law
 python benchmarks/clusters.py table --data FOLDER               the table of Tank, Foti and Fox (2015) on KOS
 python benchmarks/clusters.py paper --data FOLDER               the same at the scale of its totals
@@ -28,13 +29,15 @@ from pathlib import Path
 import _clusters_corpora as corpora
 import _clusters_growing as unknown
 import _clusters_rows as numeric
+import _clusters_rules as search
 import _clusters_synthetic as synthetic
 from _clusters_report import prior_name
 from _measure import CORES, MeasurementError, run
 from _results import add_options, figures, recorder
 
 EXPERIMENTS = {
-    "bars": synthetic.bars, "rows": numeric.rows, "growing": unknown.growing, "pitman-yor": synthetic.pitman_yor,
+    "bars": synthetic.bars, "rows": numeric.rows, "growing": unknown.growing, "rules": search.rules,
+    "pitman-yor": synthetic.pitman_yor,
     "table": corpora.table, "paper": corpora.paper, "chains": corpora.chains, "orders": corpora.orders,
     "stream": corpora.stream, "short": corpora.short, "speed": corpora.speed, "merges": corpora.merges,
 }  # fmt: skip
@@ -45,7 +48,7 @@ NOT_PARAMETERS = (
     "path", "params", "split_number", "order", "seed", "n_documents", "marks", "grid", "name", "n_repeats", "n_seeds",
     "n_orders",
 )  # fmt: skip
-SYNTHETIC = ("bars", "rows", "growing", "pitman-yor")
+SYNTHETIC = ("bars", "rows", "growing", "rules", "pitman-yor")
 
 
 @dataclass(frozen=True)
@@ -65,6 +68,9 @@ class Sizes:
     growing_tables: tuple = unknown.TABLES
     growing_streams: tuple = unknown.STREAMS
     growing_seeds: int = 5
+    rules_chose: tuple = search.CHOSE
+    rules_new: tuple = search.NEW
+    rules_seeds: int = 3
     chain_sweeps: int = 200
     paper_splits: int = 2
     paper_repeats: dict = field(default_factory=lambda: {"adf": 20, "ep": 3, "gibbs": 2})
@@ -107,8 +113,8 @@ QUICK = replace(
     Sizes(), n_documents=300, bar_seeds=1, bar_orders=2, bar_sweeps=10, blob_dimensions=(5,),
     blob_seeds=2, labelled=("iris", "wine"), labelled_seeds=2, blob_rows=200,
     growing=("few n=300 d=5 informative=1", "given n=300"), growing_tables=("iris",), growing_streams=("given n=300",),
-    growing_seeds=2, chain_sweeps=4, paper_splits=1,
-    paper_repeats={"adf": 2, "ep": 2, "gibbs": 2}, power_seeds=2, power_lengths=(20,),
+    growing_seeds=2, rules_chose=("given n=300", "iris"), rules_new=("typo n=100", "zeros n=100"), rules_seeds=1,
+    chain_sweeps=4, paper_splits=1, paper_repeats={"adf": 2, "ep": 2, "gibbs": 2}, power_seeds=2, power_lengths=(20,),
     power_marks=(200, 500), power_test=100, power_grid={"concentration": [1.0], "word_prior": [0.05]},
     table_splits=1, table_repeats={"adf": 2, "ep": 2, "gibbs": 2}, table_epochs=2, table_sweeps=4,
     table_samples={"burn_in": 2, "thin": 1}, orders={"adf": 2, "ep": 2}, block=100, marks=(100, 200),

@@ -13,16 +13,19 @@ sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
 import _growing_tasks as tasks
 import clusters
 from _clusters_growing import PROBLEMS, STREAMS, TABLES, growing
+from _clusters_rules import CHOSE, NEW
 from _growing_problems import balanced, draw, variances
 from _results import Recorder, read
 from sklearn.datasets import load_iris
 from sklearn.mixture import GaussianMixture
 
 NUMBER = {"few": 3, "least": 3, "blobs": 5, "ellipses": 4, "given": 3, "one": 1, "student": 1}
+NUMBER |= {"unequal": 3, "heavy": 4, "skewed": 3, "whole": 4, "copies": 3, "binary": 3, "typo": 4, "reduced": 10}
+NUMBER |= {"nested": 2, "touching": 2, "wide": 4, "oblique": 4, "boxes": 4, "many": 100, "units": 4, "zeros": 3}
 NUMBER |= {"iris": 3, "wine": 3, "breast_cancer": 2, "digits": 10}
 
 
-@pytest.mark.parametrize("name", dict.fromkeys((*PROBLEMS, *TABLES, *STREAMS)))
+@pytest.mark.parametrize("name", dict.fromkeys((*PROBLEMS, *TABLES, *STREAMS, *CHOSE, *NEW)))
 def test_a_problem_has_the_sizes_of_its_name_and_follows_its_seed(name):
     kind, *words = name.removesuffix(" standardised").split()
     sizes = {key: float(value) for key, value in (word.split("=") for word in words)}

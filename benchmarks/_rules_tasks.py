@@ -1,0 +1,192 @@
+"""What the experiment ``rules`` of ``clusters.py`` measures, in a child process: fits without each rule of the search
+for a prior, or with another constant.
+
+A rule is a name with its replacements: a module or class, an attribute, and what takes its place during a fit.
+"""
+
+import warnings
+from contextlib import ExitStack
+from unittest.mock import patch
+
+import numpy as np
+from _clusters_tasks import spent
+from _growing_problems import draw, parameters
+from sklearn.metrics import adjusted_rand_score
+
+from sparsemix import StreamingNGGPMixture
+from sparsemix._models.clusters.prior import automatic, independent, matrices, metrics, rounding, search
+from sparsemix._models.clusters.prior.automatic import _Sample
+from sparsemix._models.clusters.prior.independent import Independent
+from sparsemix._models.clusters.prior.matrices import Matrices
+from sparsemix.clusters import _streaming_nggp_mixture as streaming
+
+AS_IT_IS = "as it is"
+MOST = 10.0  # nats by which the held-out score of a row may change
+STARTS, KEEP, CHOOSE, MAKE = search.starts, Independent._keep_given, _Sample.choose, streaming.make_state
+
+
+def one_start(place):
+    """The first estimates at these places alone."""
+    return lambda *args: STARTS(*args)[place]
+
+
+def one_kappa(self):
+    """The same kappa for all columns, in each round."""
+    self.kappa = np.full(self.n_features, 1.0 / np.mean(1.0 / self.kappa))
+    return KEEP(self)
+
+
+def penalty(log_rows):
+    """Hyperpriors of both structures with ``log_rows(count)`` for the log of the observations of each estimate."""
+
+    def hyperprior(n_estimates):
+        def log_hyperprior(self, count):
+            kappas = np.atleast_1d(self.kappa)
+            log_prior = (0.5 * np.log(kappas) - 0.5 * independent.PSEUDO * kappas).sum() / getattr(self, "n_shared", 1)
+            return log_prior - 0.5 * n_estimates(self) * log_rows(count)
+
+        return log_hyperprior
+
+    return [
+        (Independent, "log_hyperprior", hyperprior(lambda self: self.n_features + len(self.b))),
+        (Matrices, "log_hyperprior", hyperprior(lambda self: self.n_features * (self.n_features + 3) / 2)),
+    ]
+
+
+def undivided(*args, **kwargs):
+    """A state and rows without a first partition."""
+    return (*MAKE(*args, **kwargs)[:2], None)
+
+
+def by_score(self, structures):
+    """The structure of larger score."""
+    if len(structures) == 1 or not self.varies.any():
+        return CHOOSE(self, structures)
+    full = self._search(structures[0])
+    diag = self._search(structures[1], within=np.diag(full.within()))
+    structure, found = (structures[0], full) if full.score > diag.score else (structures[1], diag)
+    return self._result(structure, found)
+
+
+def pseudo(value):
+    """Another rate of the hyperprior of kappa."""
+    return [(independent, "PSEUDO", value), (matrices, "PSEUDO", value)]
+
+
+def unshrunk(covariance, degrees):  # noqa: ARG001
+    """The argument."""
+    return covariance
+
+
+RULES = {
+    "auto": {
+        AS_IT_IS: [],
+        "without near neighbours": [
+            (search, "neighbours", lambda *_: None), (search, "starts", one_start(slice(-1, None)))
+        ],
+        "without directions and columns alone": [
+            (search, "directions", lambda *_: None), (search, "columns_alone", lambda *_: None),
+            (search, "starts", one_start(slice(1))),
+        ],
+        "one tree of a start": [(search, "TREE_ROUNDS", 1)],
+        "horizontal cuts only": [(search, "CUT_ROUNDS", 0)],
+        "without shrinkage": [(module, "shrunk", unshrunk) for module in (search, metrics, matrices)],
+        "one kappa of all columns": [(Independent, "_keep_given", one_kappa)],
+        "penalty by the mass of all rows": penalty(lambda count: np.log(count.sum())),
+        "no penalty": penalty(lambda _: 0.0),
+        "kappa: PSEUDO 1e-6": pseudo(1e-6),
+        "kappa: PSEUDO 2": pseudo(2.0),
+        "nu: USUAL 2": [(independent, "USUAL", 2.0)],
+        "nu: USUAL 64": [(independent, "USUAL", 64.0)],
+        "without the first partition": [(streaming, "make_state", undivided)],
+        "MOST_ROWS 1000": [(automatic, "MOST_ROWS", 1_000)],
+        "SEARCH_ROWS 500": [(automatic, "SEARCH_ROWS", 500)],
+        "SEARCH_ROWS 2000": [(automatic, "SEARCH_ROWS", 2_000)],
+        "no rounding steps": [(automatic, "jitter", lambda x: np.zeros(x.shape[1]))],
+        "no jitter of redundant columns": [(automatic, "jitter", rounding.rounding)],
+        "no clipping": [(automatic, "CLIPPED", np.inf)],
+        "structure of larger score": [(_Sample, "choose", by_score)],
+        "always full": [(_Sample, "choose", lambda self, structures: CHOOSE(self, structures[:1]))],
+        "always diag": [(_Sample, "choose", lambda self, structures: CHOOSE(self, structures[-1:]))],
+        "LEAVES 100": [(search, "LEAVES", 100)],
+        "ROWS_OF_LEAF 2": [(search, "ROWS_OF_LEAF", 2)],
+        "ROWS_OF_LEAF 8": [(search, "ROWS_OF_LEAF", 8)],
+        "NEIGHBOURS 1": [(metrics, "NEIGHBOURS", 1)],
+        "NEIGHBOURS 10": [(metrics, "NEIGHBOURS", 10)],
+        "STARTS 256": [(metrics, "STARTS", 256)],
+    },
+    "spherical": {
+        AS_IT_IS: [],
+        "no exception of columns of one value": [(automatic, "lumpy", lambda x: np.zeros(x.shape[1], dtype=bool))],
+        "without units of balls": [
+            (_Sample, "_in_units_of_clusters", lambda self, structure, found: self._result(structure, found))
+        ],
+    },
+}  # fmt: skip
+
+
+def rules(name, seed):
+    """Clusters, agreement, seconds and change of the held-out score of each fit, by likelihood and rule.
+
+    Held-out scores are densities of a random half of the rows, after a fit to the other half. They are measured where a
+    rule changes the fit at all, and not where values repeat or columns are functions of others: there the density
+    depends on the jitter alone.
+    """
+    warnings.simplefilter("ignore")
+    X, labels = draw(name, seed)
+    more = parameters(name, X.shape[1])
+    halves = np.array_split(X[np.random.default_rng(seed).permutation(len(X))], 2)
+    scored = min(map(len, halves)) >= 2 * X.shape[1] and not rounding.jitter(X).any()
+    StreamingNGGPMixture(random_state=0).fit(np.random.default_rng(0).standard_normal((50, 3)))  # loads code
+    runs = {}
+    for likelihood, by_name in RULES.items():
+        if likelihood != "auto" and more:
+            continue
+        plain = reference = None
+        for rule, replacements in by_name.items():
+            arguments = {"likelihood": likelihood, **more, "random_state": seed}
+            with ExitStack() as stack:
+                for replacement in replacements:
+                    stack.enter_context(patch.object(*replacement))
+                model, seconds = spent(lambda arguments=arguments: fitted(X, arguments))
+                run = judged(model, labels) | {"seconds": seconds}
+                same = rule == AS_IT_IS or equal(model, plain)
+                run["same"] = float(same)
+                if scored:
+                    run["held_out_change"] = 0.0
+                if scored and (rule == AS_IT_IS or not same):
+                    half = fitted(halves[0], arguments)
+                    density = half.score_samples(halves[1]) if half else np.full(len(halves[1]), -np.inf)
+                    if rule == AS_IT_IS:
+                        reference = density
+                    run["held_out_change"] = float(np.clip(density - reference, -MOST, MOST).mean())
+            plain = model if rule == AS_IT_IS else plain
+            runs[f"{likelihood}: {rule}"] = run
+    return {"runs": runs}
+
+
+def fitted(X, arguments):
+    """A fit; None if a rule's absence ends it with an error."""
+    try:
+        return StreamingNGGPMixture(**arguments).fit(X)
+    except (ValueError, ArithmeticError, np.linalg.LinAlgError):
+        return None
+
+
+def judged(model, labels):
+    """Clusters and agreement with labels; a fit that failed has none."""
+    if model is None:
+        return {"clusters": 0, "right": 0.0, "ari": 0.0}
+    n_clusters = len(set(model.labels_.tolist()))
+    return {
+        "clusters": n_clusters, "right": float(n_clusters == len(set(labels.tolist()))),
+        "ari": float(adjusted_rand_score(labels, model.labels_)),
+    }  # fmt: skip
+
+
+def equal(model, plain):
+    """Whether two fits have the same bits."""
+    if model is None or plain is None:
+        return model is plain
+    return all(np.array_equal(getattr(model, name), getattr(plain, name))
+               for name in ("labels_", "means_", "covariances_"))  # fmt: skip
