@@ -120,5 +120,5 @@ def test_lines_average_over_seeds_then_over_problems():
         record(as_it_is, "b", 0.9, 1.0, same=1.0), record(other, "a", 0.6, 2.0, held_out_change=-0.1),
         record(other, "a", 0.8, 4.0, held_out_change=0.3), record(other, "b", 1.0, 5.0, same=1.0),
     ])  # fmt: skip
-    assert plain == ["1.000", "0.7500", "0.0000 ± 0.0000", "-", "0%", "1.00"]
-    assert (rule, row) == (other, ["1.000", "0.8500", "0.1000 ± 0.0000", "0.1000", "50%", "4.00"])
+    assert plain == ["1.000", "0.7500", "0.0000 ± 0.0000", "-", "0%", "1.00", "-"]
+    assert (rule, row) == (other, ["1.000", "0.8500", "0.1000 ± 0.0000", "0.1000", "50%", "4.00", "+0.100 a"])
