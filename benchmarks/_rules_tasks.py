@@ -25,9 +25,9 @@ MOST = 10.0  # nats by which the held-out score of a row may change
 STARTS, KEEP, CHOOSE, MAKE = search.starts, Independent._keep_given, _Sample.choose, streaming.make_state
 
 
-def one_start(place):
-    """The first estimates at these places alone."""
-    return lambda *args: STARTS(*args)[place]
+def without_starts(places):
+    """The first estimates except those at these places."""
+    return lambda *args: [start for place, start in enumerate(STARTS(*args)) if place not in places]
 
 
 def one_kappa(self):
@@ -63,7 +63,7 @@ def by_score(self, structures):
     if len(structures) == 1 or not self.varies.any():
         return CHOOSE(self, structures)
     full = self._search(structures[0])
-    diag = self._search(structures[1], within=np.diag(full.within()))
+    diag = self._search(structures[1])
     structure, found = (structures[0], full) if full.score > diag.score else (structures[1], diag)
     return self._result(structure, found)
 
@@ -82,12 +82,13 @@ RULES = {
     "auto": {
         AS_IT_IS: [],
         "without near neighbours": [
-            (search, "neighbours", lambda *_: None), (search, "starts", one_start(slice(-1, None)))
+            (search, "neighbours", lambda *_: None), (search, "starts", without_starts([0]))
         ],
-        "without directions and columns alone": [
-            (search, "directions", lambda *_: None), (search, "columns_alone", lambda *_: None),
-            (search, "starts", one_start(slice(1))),
+        "near neighbours only": [
+            (search, "directions", lambda *_: None), (search, "alone", lambda x: x),
+            (search, "starts", without_starts([1, 2])),
         ],
+        "without comparing shared rows": [(_Sample, "_bound", lambda _self, _family, found, _x: found.score)],
         "one tree of a start": [(search, "TREE_ROUNDS", 1)],
         "horizontal cuts only": [(search, "CUT_ROUNDS", 0)],
         "without shrinkage": [(module, "shrunk", unshrunk) for module in (search, metrics, matrices)],
@@ -102,8 +103,8 @@ RULES = {
         "MOST_ROWS 1000": [(automatic, "MOST_ROWS", 1_000)],
         "SEARCH_ROWS 500": [(automatic, "SEARCH_ROWS", 500)],
         "SEARCH_ROWS 2000": [(automatic, "SEARCH_ROWS", 2_000)],
-        "no rounding steps": [(automatic, "jitter", lambda x: np.zeros(x.shape[1]))],
-        "no jitter of redundant columns": [(automatic, "jitter", rounding.rounding)],
+        "no rounding steps": [(rounding.Rounding, "widths", lambda _self, x: np.zeros(x.shape))],
+        "no jitter of redundant columns": [(rounding, "dependent", lambda x: np.zeros(x.shape[1]))],
         "no clipping": [(automatic, "CLIPPED", np.inf)],
         "structure of larger score": [(_Sample, "choose", by_score)],
         "always full": [(_Sample, "choose", lambda self, structures: CHOOSE(self, structures[:1]))],
@@ -136,7 +137,7 @@ def rules(name, seed):
     X, labels = draw(name, seed)
     more = parameters(name, X.shape[1])
     halves = np.array_split(X[np.random.default_rng(seed).permutation(len(X))], 2)
-    scored = min(map(len, halves)) >= 2 * X.shape[1] and not rounding.jitter(X).any()
+    scored = min(map(len, halves)) >= 2 * X.shape[1] and not len(rounding.Rounding(X).columns)
     StreamingNGGPMixture(random_state=0).fit(np.random.default_rng(0).standard_normal((50, 3)))  # loads code
     runs = {}
     for likelihood, by_name in RULES.items():

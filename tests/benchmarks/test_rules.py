@@ -42,7 +42,7 @@ def test_penalties_count_the_mass_of_rows_for_each_estimate():
     for matrices, prior, n_estimates in (
         (False, Independent(3, {}), 6), (False, Independent(3, {}, shared=True), 4), (True, Matrices(3, {}), 9),
     ):  # fmt: skip
-        groups = Groups.of(x, np.ones(60), labels, matrices)
+        groups = Groups.of(x, labels, matrices)
         prior.begin(groups)
         values = []
         for rule in ("no penalty", "penalty by the mass of all rows"):
