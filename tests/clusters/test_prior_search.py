@@ -19,7 +19,7 @@ from sparsemix._models.clusters.prior.automatic import automatic_prior, correlat
 from sparsemix._models.clusters.prior.independent import PSEUDO, USUAL, Independent
 from sparsemix._models.clusters.prior.matrices import Matrices
 from sparsemix._models.clusters.prior.metrics import factors, least_kurtosis, negentropy, neighbours, shrunk
-from sparsemix._models.clusters.prior.rounding import Rounding
+from sparsemix._models.clusters.prior.rounding import Rounding, on_grid
 from sparsemix._models.clusters.prior.search import alone, best_cuts, directions, search
 from sparsemix._models.clusters.prior.tree import Groups, Tree
 from sparsemix._models.clusters.state import ClusterState
@@ -534,3 +534,32 @@ def test_one_column_of_many_correlated_ones_separates_groups():
     rows = 0.7 * rng.normal(size=(2000, 1)) + rng.normal(size=(2000, 80))
     rows[:, 0] += 10.0 * (np.arange(2000) % 2)
     assert StreamingNGGPMixture(random_state=0).fit(rows).n_clusters_ == 2
+
+
+ROUNDED = {
+    "one column": lambda y, rng: np.round(rng.normal(0.0, 2.0, (len(y), 1)) + 10.0 * y[:, None]),
+    "counts": lambda y, rng: rng.poisson(np.where(y, 5, 30))[:, None].astype(float),
+    "answers": lambda y, rng: np.clip(np.round(rng.normal(0.0, 0.6, (len(y), 2)) + 2.0 + 2.2 * y[:, None]), 1, 5),
+    "two values": lambda y, rng: 20.0 * y[:, None],  # noqa: ARG005
+}
+
+
+@pytest.mark.parametrize("way", ["fit", "partial_fit"])
+@pytest.mark.parametrize("likelihood", ["auto", "full", "diag"])
+@pytest.mark.parametrize("name", ROUNDED)
+def test_how_often_rounded_rows_occur_counts(name, likelihood, way):
+    """Nearly all values occur between the groups, some of them seldom."""
+    labels = np.random.default_rng(1).permutation(np.arange(1000) % 2)
+    rows = ROUNDED[name](labels, np.random.default_rng(0))
+    est = getattr(StreamingNGGPMixture(likelihood, random_state=0), way)(rows)
+    assert adjusted_rand_score(labels, est.predict(rows)) > 0.9
+    assert est.n_clusters_ <= 3
+
+
+def test_grids_are_told_from_copies():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(100, 2))
+    assert on_grid(np.tile(x.round(1)[:20], (5, 1)))
+    assert not on_grid(np.tile(x, (5, 1)))
+    assert not on_grid(np.column_stack([x[:, 0].round(), x[:, 1]]))
+    assert not on_grid(np.log1p(rng.poisson(5.0, (100, 1))))

@@ -7,7 +7,7 @@ import numpy as np
 from sparsemix._models.clusters.gaussian_slots import GaussianSlots
 from sparsemix._models.clusters.model import RowResponsibilities, StreamingModel
 from sparsemix._models.clusters.prior.metrics import SMALLEST
-from sparsemix._models.clusters.prior.rounding import Rounding
+from sparsemix._models.clusters.prior.rounding import Rounding, on_grid
 from sparsemix._models.clusters.prior.search import search
 from sparsemix._models.clusters.state import ClusterState
 from sparsemix._stats.families import GAUSSIANS
@@ -91,10 +91,11 @@ class _Sample:
     def __init__(self, rows, selection, given, variances, partition, threshold):
         x = rows.read(selection)
         self.rows, n_rows = selection, len(selection)
-        # rows that are repeated, or weigh more, are no cluster of their own
-        first, self.copy_of = np.unique(x, axis=0, return_index=True, return_inverse=True)[1:]
-        place = np.argsort(np.argsort(first))  # rows keep their order
-        x, self.copy_of = x[np.sort(first)], place[self.copy_of.reshape(n_rows)]
+        self.copy_of = np.arange(n_rows)
+        if not on_grid(x):  # copies of a row are no cluster of their own
+            first, copy_of = np.unique(x, axis=0, return_index=True, return_inverse=True)[1:]
+            place = np.argsort(np.argsort(first))  # rows keep their order
+            x, self.copy_of = x[np.sort(first)], place[copy_of.reshape(n_rows)]
         self.steps, self.lumpy = Rounding(x), lumpy(x).any()
         # jitter within a rounding step: repeated values would have infinite density
         self.x = x + self.steps.widths(x) * (np.random.default_rng(0).random(x.shape) - 0.5)

@@ -10,6 +10,19 @@ import numpy as np
 # Columns are redundant if a direction of standardised columns has a smaller variance, and are exact functions of each
 # other below the second value. The latter get jitter of that variance.
 REDUNDANT, EXACT = 1e-3, 1e-8
+# Largest deviation of a gap between values from a multiple of the smallest one, in its units.
+OFF_GRID = 1e-3
+
+
+def on_grid(x):
+    """Whether all columns hold multiples of a step, so that equal rows are due to rounding."""
+    for column in x.T:
+        gaps = np.diff(np.unique(column))
+        if len(gaps) + 1 > len(column) / 2:
+            return False
+        if len(gaps) and np.abs(gaps / gaps.min() - np.round(gaps / gaps.min())).max() > OFF_GRID:
+            return False
+    return True
 
 
 class Rounding:
