@@ -1,6 +1,6 @@
 """Documents as word counts, read in blocks; the memory of documents between visits; the first documents of a stream."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 
@@ -34,12 +34,15 @@ class DocumentBlock:
         Their counts.
     n_words : int
         V.
+    weight : ndarray of shape (n,) or None
+        Weights of the documents, None if all are one.
     """
 
     indptr: np.ndarray
     indices: np.ndarray
     counts: np.ndarray
     n_words: int
+    weight: np.ndarray | None = None
 
     @classmethod
     def of(cls, X, dtype):
@@ -64,8 +67,9 @@ class DocumentBlock:
             return self
         first, last = self.indptr[start], self.indptr[stop]
         return DocumentBlock(
-            self.indptr[start : stop + 1] - first, self.indices[first:last], self.counts[first:last], self.n_words
-        )
+            self.indptr[start : stop + 1] - first, self.indices[first:last], self.counts[first:last], self.n_words,
+            None if self.weight is None else self.weight[start:stop],
+        )  # fmt: skip
 
     def documents(self):
         """Document of each entry, (nnz,) int32."""
@@ -205,6 +209,10 @@ class Documents:
             self._ahead = selection, self._read(selection).make_as(self._block)
 
     def _read(self, selection):
+        block = self._unweighted(selection)
+        return block if self.sample_weight is None else replace(block, weight=self.weight(selection))
+
+    def _unweighted(self, selection):
         if isinstance(selection, slice) and sparse.issparse(self.X):
             return DocumentBlock.of(csr_rows(self.X, selection.start, selection.stop), self.block_dtype)
         if self.is_canonical and not isinstance(selection, slice):

@@ -107,7 +107,7 @@ class Twin:
         self.table = start * (self.tokens / start.sum())
         self.memory, self.memo, self.step = {}, {}, 0
 
-    def sweep(self, d, resp, now, remembered, first, seen):
+    def sweep(self, d, resp, now, remembered, first, seen, known):
         """One sweep over a document; gamma in ``resp`` and N_j are replaced type by type."""
         est, totals = self.est, self.table.sum(axis=0)
         entries = range(self.rows.indptr[d], self.rows.indptr[d + 1])
@@ -115,7 +115,9 @@ class Twin:
         for i, e in enumerate(entries):
             w, c = self.rows.indices[e], self.rows.data[e]
             own = np.zeros(K) if first or est.local_step_size is not None else min(c, 1.0) * resp[i]
-            phi = (self.table[w] + BETA) / (totals + V * BETA)
+            from_topics = own if known and self.weight.min() >= 1.0 else 0.0
+            phi = np.maximum(self.table[w] - from_topics, 0.0) + BETA
+            phi /= np.maximum(totals - from_topics, 0.0) + V * BETA
             gamma = phi * (np.maximum(now - own, 0.0) + ALPHA)
             gamma /= gamma.sum()
             if est.local_step_size is not None:  # as many steps as there are tokens, all with the same gamma
@@ -134,10 +136,11 @@ class Twin:
         for d in selection:
             entries = slice(self.rows.indptr[d], self.rows.indptr[d + 1])
             counts = self.rows.data[entries]
+            known = d in self.memory
             now = remembered = self.memory.get(d, np.full(K, counts.sum() / K))
             resp, seen = np.zeros((len(counts), K)), 0.0
             for sweep in range(self.est.burn_in + 1):
-                now, seen = self.sweep(d, resp, now, remembered, sweep == 0, seen)
+                now, seen = self.sweep(d, resp, now, remembered, sweep == 0, seen, known)
             out[self.rows.indices[entries]] += self.weight[d] * counts[:, None] * resp
             self.memory[d] = np.where(now > self.share * now.sum(), now, 0.0)
         return out
@@ -458,7 +461,8 @@ def test_many_samples_approach_the_responsibilities(local_step_size, monkeypatch
             for seed in range(3)
         ]
         errors.append(np.sqrt(np.mean([(est.components_ - exact) ** 2 for est in fits])))
-        assert all(est.acceptance_rate_ == 1.0 for est in fits)
+        least = 1.0 if local_step_size else 0.9  # tables propose topics with the token that sums exclude
+        assert all(est.acceptance_rate_ >= least for est in fits)
     slope = np.polyfit(np.log(SAMPLES), np.log(errors), 1)[0]
     assert -0.6 < slope < -0.4, errors
     assert errors[-1] < 0.03 * exact.mean()

@@ -51,7 +51,8 @@ cdef extern from "split/split.h" nogil:
     int sparsemix_split_documents(
         int, const sparsemix_split_settings*, Py_ssize_t, const int64_t*, const int*, const void*, const int64_t*,
         const void*, const void*, const void*, const void*, const void*, const int64_t*, const int*, const void*,
-        sparsemix_split_work*, const int64_t*, sparsemix_states, sparsemix_split_record*, void*, const int*, int64_t*)
+        sparsemix_split_work*, const int64_t*, sparsemix_states, sparsemix_split_record*, void*, const int*, int64_t*,
+        const double*)
     void sparsemix_split_blocks(
         int, const void*, Py_ssize_t, Py_ssize_t, double, const void*, const int*, Py_ssize_t, Py_ssize_t, void*)
     void sparsemix_split_packed_blocks(
@@ -216,6 +217,7 @@ def local_step(
     const int[::1] order,            # IN  (n,) order in which documents are taken
     int64_t[::1] next,               # INOUT (1,) number of documents taken; shared by all threads
     Workspace work not None,         # OUT holds the data of the records
+    const double[::1] own=None,      # IN  (n,) one token of a document in the table, in its units; None: none is there
 ):
     """Sweeps of Gibbs sampling over each document separately; the last sweep records expected counts."""
     cdef Py_ssize_t d, n = indptr.shape[0] - 1
@@ -244,6 +246,8 @@ def local_step(
         raise ValueError("states must be as many as the samples of the entries, and numbers one for each document")
     if next.shape[0] != 1 or sparsemix_fetch_add(&next[0], 0) < 0:  # an atomic read: other threads may change it
         raise ValueError("next must be one number")
+    if own is not None and own.shape[0] != n:
+        raise ValueError("own must have one number for each document")
     if order.shape[0] != n:
         raise ValueError("order must have every document once")
     for d in range(n):
@@ -267,7 +271,8 @@ def local_step(
         status = sparsemix_split_documents(
             level, &s, n, &indptr[0], &indices[0], &counts[0], &numbers[0], whole, <const void*> &packed_counts,
             &inverse[0], &fixed[0], &blocks[0, 0], begin, topics, values, &work.work, &state_indptr[0], samples,
-            <sparsemix_split_record*> &records[0, 0], &shares[0], &order[0], &next[0])
+            <sparsemix_split_record*> &records[0, 0], &shares[0], &order[0], &next[0],
+            &own[0] if own is not None else NULL)
     if status == SPARSEMIX_SPLIT_NO_TOPIC:
         raise ValueError(f"a state is no topic from 0 to {s.n_components - 1}")
     if status != SPARSEMIX_SPLIT_OK:

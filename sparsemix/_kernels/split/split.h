@@ -6,7 +6,8 @@
  * sums over blocks of topics are computed once per word. Topics of a document have slots, in order of arrival.
  *
  * All tokens of a word type are drawn from one conditional. For one token it is exact; for several it excludes one
- * token, in equal parts, whereas Gibbs sampling would draw token by token. */
+ * token, in equal parts, whereas Gibbs sampling would draw token by token. A token that the table counts, at the
+ * topics of its samples at the last visit, leaves these counts too (split_own.h). */
 #ifndef SPARSEMIX_SPLIT_H
 #define SPARSEMIX_SPLIT_H
 
@@ -152,6 +153,9 @@ static inline void sparsemix_split_free(sparsemix_split_work *work)
         sparsemix_split_record *records; /* (U,) */                                                                    \
         uint64_t key;         /* of the document's random numbers */                                                   \
         double length;        /* C_j */                                                                                \
+        REAL own;             /* one of its tokens in the table, in the table's units; or zero */                      \
+        sparsemix_states states; /* samples of the last visit, until the end of this one, */                           \
+        int64_t first_state;  /* from here on */                                                                       \
     } split_##REAL;
 
 SPARSEMIX_SPLIT_STRUCT(float)
@@ -168,7 +172,7 @@ SPARSEMIX_SPLIT_STRUCT(double)
         const sparsemix_counts_##REAL *packed, const REAL *inverse, const REAL *fixed, const REAL *blocks,             \
         const int64_t *start_indptr, const int *start_topics, const REAL *start_values, sparsemix_split_work *work,    \
         const int64_t *state_indptr, sparsemix_states states, sparsemix_split_record *records, REAL *shares,           \
-        const int *order, int64_t *next)                                                                               \
+        const int *order, int64_t *next, const double *own)                                                            \
     {                                                                                                                  \
         int status = SPARSEMIX_SPLIT_OK;                                                                               \
         split_##REAL d;                                                                                                \
@@ -181,7 +185,8 @@ SPARSEMIX_SPLIT_STRUCT(double)
         d.blocks = blocks;                                                                                             \
         d.work = work;                                                                                                 \
         SPARSEMIX_DISPATCH(isa, split_documents, REAL, &d, n_docs, indptr, indices, counts, numbers, start_indptr,     \
-                           start_topics, start_values, state_indptr, states, records, shares, order, next, &status);   \
+                           start_topics, start_values, state_indptr, states, records, shares, order, next, own,        \
+                           &status);                                                                                   \
         return status;                                                                                                 \
     }                                                                                                                  \
     static void sparsemix_split_blocks_##REAL(int isa, const REAL *table, ptrdiff_t n_components, ptrdiff_t n_blocks,  \

@@ -27,6 +27,7 @@ TARGET static inline REAL SPARSEMIX_NAME(count)(const SPLIT *d, ptrdiff_t word, 
 }
 
 #include "split_words.h"
+#include "split_own.h"
 
 #define PADDED(n) (((n) + SPARSEMIX_PADDING - 1) / SPARSEMIX_PADDING * SPARSEMIX_PADDING)
 
@@ -247,12 +248,20 @@ TARGET SPARSEMIX_INLINE REAL SPARSEMIX_NAME(weigh_slots)(
     return SPARSEMIX_NAME(first_lane)(sum);
 }
 
-/* Slot of the sample at ``y`` of all weights; -1 if out of memory. */
-TARGET static inline ptrdiff_t SPARSEMIX_NAME(draw)(SPLIT *d, ptrdiff_t u, REAL y, REAL of_slots)
+/* Slot of sample ``s`` of a type, whose slots weigh ``of_slots`` of ``total``; -1 if out of memory. */
+TARGET static inline ptrdiff_t SPARSEMIX_NAME(draw)(SPLIT *d, ptrdiff_t u, uint64_t key, int s, REAL of_slots,
+                                                    REAL total, const SPARSEMIX_NAME(own_topics) *own)
 {
     ptrdiff_t slot = 0, j;
-    if (y >= of_slots)
-        return SPARSEMIX_NAME(place)(d, SPARSEMIX_NAME(draw_fixed)(d, d->types[u], y - of_slots), u);
+    REAL y = (REAL)sparsemix_uniform(sparsemix_bits(key, s)) * total;
+    int refused, topic;
+    for (refused = 0; y >= of_slots; refused++) {
+        const uint64_t again = sparsemix_key(key, (uint64_t)s * MOST_REFUSALS + refused);
+        topic = SPARSEMIX_NAME(draw_fixed)(d, d->types[u], y - of_slots);
+        if (refused == MOST_REFUSALS || SPARSEMIX_NAME(accepts)(own, topic, sparsemix_uniform(sparsemix_bits(again, 0))))
+            return SPARSEMIX_NAME(place)(d, topic, u);
+        y = (REAL)sparsemix_uniform(sparsemix_bits(again, 1)) * total;
+    }
     for (j = 0; j < d->n_weighed; j += LANES)
         slot += SPARSEMIX_NAME(passed)(*(const VECTOR *)(d->sums + j), FILL(y));
     return slot < d->n_weighed ? slot : d->n_weighed - 1;
@@ -276,30 +285,39 @@ TARGET static int SPARSEMIX_NAME(split_sweep)(SPLIT *d, int sweep, const int fre
     const int last = sweep == d->s->n_sweeps - 1;
     double left = d->length;
     int *places = d->places;
+    int64_t at = d->first_state;
+    SPARSEMIX_NAME(own_topics) own_topics;
     ptrdiff_t u;
     int s;
+    own_topics.n = 0;
     for (u = 0; u < d->n_types; u++) {
         const REAL c = d->counts[u];
         const int n_samples = sparsemix_split_samples(c);
-        const REAL share = c / (REAL)n_samples, own = d->s->exclude ? (REAL)sparsemix_own_copy(c) / (REAL)n_samples : 0;
+        const REAL share = c / (REAL)n_samples, copy = (REAL)sparsemix_own_copy(c);
+        const REAL own = d->s->exclude ? copy / (REAL)n_samples : 0;
         const uint64_t key = sparsemix_type_key(d->key, u, sweep);
-        REAL *row = d->rows + u * d->stride, of_slots, total;
+        REAL *row = d->rows + u * d->stride, of_slots, total, surplus = 0;
         if (!fresh)
             for (s = 0; s < n_samples; s++)
                 SPARSEMIX_NAME(shift)(d, places[s], -own);
+        if (d->own > 0)
+            surplus = SPARSEMIX_NAME(exclude_own)(d, row, at, n_samples, copy * d->own, &own_topics);
         of_slots = soft ? last ? SPARSEMIX_NAME(weigh_slots)(d, row, (REAL)(left / d->length), 1, 1)
                                : SPARSEMIX_NAME(weigh_slots)(d, row, (REAL)(left / d->length), 1, 0)
                         : last ? SPARSEMIX_NAME(weigh_slots)(d, row, 0, 0, 1)
                                : SPARSEMIX_NAME(weigh_slots)(d, row, 0, 0, 0);
         total = of_slots + d->blocks[(d->types[u] + (ptrdiff_t)1) * d->s->n_blocks - 1];
+        for (s = 0; s < own_topics.n; s++) {
+            const ptrdiff_t slot = own_topics.slots[s];
+            SPARSEMIX_NAME(put)(row, slot, last ? row[slot] - own_topics.surplus[s] : own_topics.phi[s]);
+        }
         if (last)
-            SPARSEMIX_NAME(leave)(d, u, row, c / total);
+            SPARSEMIX_NAME(leave)(d, u, row, c / (total - surplus));
         if (!fresh && own != share)
             for (s = 0; s < n_samples; s++)
                 SPARSEMIX_NAME(shift)(d, places[s], own - share);
         for (s = 0; s < n_samples; s++) {
-            const REAL y = (REAL)sparsemix_uniform(sparsemix_bits(key, s)) * total;
-            const ptrdiff_t slot = SPARSEMIX_NAME(draw)(d, u, y, of_slots);
+            const ptrdiff_t slot = SPARSEMIX_NAME(draw)(d, u, key, s, of_slots, total, &own_topics);
             if (slot < 0)
                 return -1;
             places[s] = (int)slot;
@@ -307,6 +325,7 @@ TARGET static int SPARSEMIX_NAME(split_sweep)(SPLIT *d, int sweep, const int fre
         for (s = 0; s < n_samples; s++)
             SPARSEMIX_NAME(shift)(d, places[s], share);
         places += n_samples;
+        at += n_samples;
         left -= c;
     }
     return 0;
@@ -397,6 +416,9 @@ TARGET static int SPARSEMIX_NAME(split_document)(SPLIT *d, sparsemix_states stat
             return SPARSEMIX_SPLIT_NO_TOPIC;
     }
     d->n_slots = d->n_free = 0;
+    d->states = states;
+    d->first_state = begin;
+    d->own = fresh ? 0 : d->own;
     if (SPARSEMIX_NAME(recall)(d, states, begin, topics, values, n_remembered) < 0 || SPARSEMIX_NAME(fill_rows)(d))
         return SPARSEMIX_SPLIT_NO_MEMORY;
     for (sweep = 0; sweep < d->s->n_sweeps && d->n_types > 0; sweep++) {
@@ -427,7 +449,7 @@ TARGET static void SPARSEMIX_NAME(split_documents)(
     SPLIT *d, ptrdiff_t n_docs, const int64_t *indptr, const int *indices, const REAL *counts, const int64_t *numbers,
     const int64_t *start_indptr, const int *start_topics, const REAL *start_values, const int64_t *state_indptr,
     sparsemix_states states, sparsemix_split_record *records, REAL *shares, const int *order, int64_t *next,
-    int *status)
+    const double *own, int *status)
 {
     sparsemix_split_work *work = d->work;
     sparsemix_array *visited = work->arrays + SPARSEMIX_SPLIT_DOCUMENTS;
@@ -446,6 +468,7 @@ TARGET static void SPARSEMIX_NAME(split_documents)(
         d->length = 0.0;
         for (j = 0; j < d->n_types; j++)
             d->length += d->counts[j];
+        d->own = own ? (REAL)own[document] : 0;
         d->key = sparsemix_document_key(d->s->seed, numbers[document], d->s->visit);
         *status = SPARSEMIX_NAME(split_document)(
             d, states, state_indptr[document], state_indptr[document + 1], start_topics + known, start_values + known,
@@ -462,6 +485,7 @@ TARGET static void SPARSEMIX_NAME(split_documents)(
 }
 
 #undef PADDED
+#undef MOST_REFUSALS
 #undef SPLIT
 #undef PACKED_COUNTS
 #undef PACKED_COUNT

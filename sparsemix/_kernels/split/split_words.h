@@ -332,6 +332,7 @@ TARGET static void SPARSEMIX_NAME(split_sparse_rows)(
         const double draws = (double)mass * n_even, most = MOST_DRAWS * (double)d->s->n_components;
         const int64_t n_draws = 1 + (int64_t)(draws < most ? draws : most);
         const double offset = sparsemix_uniform(sparsemix_bits(d->key, (uint64_t)words[i]));
+        REAL positive = 0, negative = 0;
         if (d->packed.heads && i + 1 < last) {
             SPARSEMIX_NAME(fetch_packed)(&d->packed, words[i + 1], 0);
             SPARSEMIX_NAME(fetch_packed)(&d->packed, words[i + 1], 1);
@@ -362,9 +363,14 @@ TARGET static void SPARSEMIX_NAME(split_sparse_rows)(
                 topics[n] = k;
                 values[n] = row[k];
                 n += row[k] > 0;
+                positive += row[k] > 0 ? row[k] : 0;
+                negative += row[k] < 0 ? row[k] : 0;
                 row[k] = 0;
             }
         }
+        if (negative < 0) /* a surplus of the fixed part whose topic was not drawn */
+            for (j = before; j < n; j++)
+                values[j] *= 1 + negative / positive;
         lengths[i] = n - before;
         if (gains) {
             SPARSEMIX_NAME(add_counts)(&d->packed, words[i], topics, values, n, factor, smallest,

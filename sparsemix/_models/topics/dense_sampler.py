@@ -112,7 +112,7 @@ class DenseSampler:
         known = memory is not None and memory.recall(numbers, doc_topic)
         if not known:
             doc_topic[...] = model.start_of(numbers, len(x)) * lengths[:, None]
-        rates, exclude = None, "document"
+        rates, exclude = None, excluded(x, known)
         if self.local_rate is not None:
             rates, exclude = self.local_rate(int(self.n_sweeps * lengths.max(initial=0.0))), "none"
         inverse, alpha = (model.factor * model.inverse).astype(model.dtype), model.doc_topic_prior.astype(model.dtype)
@@ -142,6 +142,14 @@ class DenseSampler:
         else:
             sums.totals += totals
             sums.workers = workers
+
+
+def excluded(x, known):
+    """From which counts a token is excluded: those of its document, and of topics once these have the document.
+
+    A document of weight below one has less than a token of each in them, and keeps it.
+    """
+    return "both" if known and (x.weight is None or x.weight.min() >= 1.0) else "document"
 
 
 class DenseSums(DeferredRows):

@@ -70,7 +70,8 @@ class GibbsSampler:
 
     Under fixed topics this samples the exact posterior of a document whose words all differ. For repeated words it is
     an approximation: all c tokens of a word are drawn from one conditional. Its counts exclude one token in total,
-    1 / c at the previous topic of each of the c tokens.
+    1 / c at the previous topic of each of the c tokens. From the document's second visit on, counts by word exclude the
+    same token at its topics of the last visit, as collapsed Gibbs sampling does (Griffiths & Steyvers 2004).
 
     Parameters
     ----------
@@ -155,6 +156,7 @@ class GibbsSampler:
             start, states = (None, None, None), np.full(starts[-1], -1, dtype=dtype)
         else:
             *start, states = memory.recall_states(numbers, starts, model.tile, dtype)
+        own = None if memory is None else tokens_in_table(model, x)
         workers = self._workers
         workspaces = [self._workspace(model) for _ in range(workers.n_jobs)]
         counts = counts_of(model.table)
@@ -164,7 +166,7 @@ class GibbsSampler:
             _split.local_step(
                 x.indptr, x.indices, x.counts, *counts, self._base, self._inverse, self._fixed, self._blocks,
                 self.n_sweeps, True, numbers, model.seed, model.n_steps, *start, starts,
-                states, resp.records, resp.shares, order, n_taken, workspaces[first],
+                states, resp.records, resp.shares, order, n_taken, workspaces[first], own,
             )  # fmt: skip
 
         workers.split(share, len(workspaces))
@@ -320,6 +322,15 @@ class SparseSplitSums(SplitSums):
 def no_rows(n_words, n_components, dtype):
     """Sums of no words; immutable, so all steps share them."""
     return WordRows(np.empty(0, np.int32), np.empty((0, n_components), dtype=dtype), n_words)
+
+
+def tokens_in_table(model, x):
+    """What the table of counts has of one token of each document, (n,), in units of the table.
+
+    A document of weight w below one has w of it. One of a larger weight counts as several documents, whose other tokens
+    remain.
+    """
+    return np.full(len(x), 1.0 / model.factor) * (1.0 if x.weight is None else np.minimum(x.weight, 1.0))
 
 
 def counts_of(table):

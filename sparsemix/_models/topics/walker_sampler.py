@@ -6,6 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from sparsemix._kernels.collapsed import _mhw
+from sparsemix._models.topics.dense_sampler import excluded
 from sparsemix._models.topics.sums import sum_by_word
 from sparsemix._models.topics.token_topics import TokenTopics
 
@@ -137,11 +138,12 @@ class WalkerSampler(TableSampler):
     def visit(self, model, x, resp, scratch, numbers, memory):
         """Sweep over each document of a tile, from its remembered topics or from none. Return the topics of tokens."""
         *start, states = (None, None, None, None) if memory is None else memory.recall_sparse(numbers)
+        known = states is not None or start[0] is not None
         states = np.full(len(x.indices), -1, dtype=np.int32) if states is None else states.astype(np.int32)
         capacity = _mhw.max_entries(x.indptr, start[0], model.n_components, self.n_samples, self.n_sweeps)
         indptr, topics = np.empty(len(x) + 1, dtype=np.int64), np.empty(capacity, dtype=np.int32)
         values = np.empty(capacity, dtype=model.dtype)
-        rates, exclude = None, "document"
+        rates, exclude = None, excluded(x, known)
         if self.local_rate is not None:
             rates, exclude = self.local_rate(int(self.n_sweeps * x.lengths().max(initial=0.0))), "none"
         samples, shares, even = resp.topics, resp.values, None
