@@ -254,6 +254,8 @@ class MiniEpochs(Stochastic):
     Once steps are small, up to ``together`` batches form one selection, each with its rows in order: they then
     share the reads and writes of a step. A joint step moves the statistics as far as the separate steps would, at most
     by ``MOST_MOVED``. The first ``alone`` steps hold one batch each.
+
+    ``unseen`` batches are left out of all epochs but those that are averaged.
     """
 
     def __init__(
@@ -265,7 +267,18 @@ class MiniEpochs(Stochastic):
         self.alone = 0
         self.size, self.n_visits, self.forget = size, n_visits, forget
         self.last_warm, self.epoch, self.last_step = last_warm, 0, None
-        self._all = None
+        self.n_unseen, self._all = 0, None
+
+    @property
+    def unseen(self):
+        """Batches that no epoch has visited so far and this one will not visit."""
+        return self._recurring()[: self.n_unseen]
+
+    def _recurring(self):
+        """The batches of every epoch."""
+        if self._all is None:
+            self._all = self._minibatches(np.arange(self.n_rows))
+        return self._all
 
     def over(self, plan):
         """The steps of a plan become the batches."""
@@ -289,9 +302,10 @@ class MiniEpochs(Stochastic):
         if self.epoch > self.last_warm:
             self.forget()
             self.last_step = self.step if self.last_step is None else self.last_step
+            self.n_unseen = 0
         if self.size is None:
-            self._all = self._minibatches(np.arange(self.n_rows)) if self._all is None else self._all
-            joined = self._joined([self._all[b] for b in self.rng.permutation(len(self._all))])
+            chosen = self._recurring()[self.n_unseen :]
+            joined = self._joined([chosen[b] for b in self.rng.permutation(len(chosen))])
             for (n_held, selection), (_, following) in pairwise([*joined, (None, None)]):
                 self.n_held, self.following = n_held, following
                 yield selection

@@ -112,7 +112,7 @@ class DenseSampler:
         known = memory is not None and memory.recall(numbers, doc_topic)
         if not known:
             doc_topic[...] = model.start_of(numbers, len(x)) * lengths[:, None]
-        rates, exclude = None, excluded(x, known)
+        rates, exclude = None, excluded(x, known and not model.unseen)
         if self.local_rate is not None:
             rates, exclude = self.local_rate(int(self.n_sweeps * lengths.max(initial=0.0))), "none"
         inverse, alpha = (model.factor * model.inverse).astype(model.dtype), model.doc_topic_prior.astype(model.dtype)
@@ -124,6 +124,9 @@ class DenseSampler:
         if memory is not None:
             memory.remember(numbers, doc_topic)
         return TokenTopics.of_rows(doc_topic) if model.learn_alpha else None
+
+    def take_back(self, resp):
+        """Nothing: the memory is kept already."""
 
     def accumulate(self, model, x, resp, weight, stats, workers):
         """Add the responsibilities of a chunk to the sums of its words."""

@@ -156,7 +156,7 @@ class GibbsSampler:
             start, states = (None, None, None), np.full(starts[-1], -1, dtype=dtype)
         else:
             *start, states = memory.recall_states(numbers, starts, model.tile, dtype)
-        own = None if memory is None else tokens_in_table(model, x)
+        own = None if memory is None or model.unseen else tokens_in_table(model, x)
         workers = self._workers
         workspaces = [self._workspace(model) for _ in range(workers.n_jobs)]
         counts = counts_of(model.table)
@@ -192,6 +192,7 @@ class GibbsSampler:
 
     def take_back(self, resp):
         """Keep memory for other chunks: page faults of new memory take as long as writing to it."""
+        resp.finish()
         self._workspaces += resp.workspaces
         self._lists.append((resp.records, resp.shares))
 

@@ -48,6 +48,10 @@ class StochasticCollapsedModel:
 
     Both sums are statistics. The first is the expected number of tokens of a topic that are draws from the prior, not
     repetitions. Unlike E[log pi] it hardly changes with alpha, so that sums of different steps can be combined.
+
+    Topics fit the documents that they were learned from better than others, so that these documents need fewer topics
+    and A falls in every epoch. A therefore comes from documents that the topics have not seen, where there are some
+    (``learn_prior_mass``). All documents determine the shares alpha_k / A.
     """
 
     unit = "token"
@@ -67,6 +71,8 @@ class StochasticCollapsedModel:
         self.seed = seed
         self.learn_alpha, self.learn_beta = learn_alpha, learn_beta
         self.first_priors = (self.doc_topic_prior, self.topic_word_prior)
+        self.prior_mass = None  # A, if learned from documents that the topics have not seen
+        self.unseen = False  # the documents of this visit are not in the counts
         self._tokens = {}  # token topics of the tiles of a chunk, by first row
         self.stats = None
         self.random_documents = False
@@ -173,11 +179,12 @@ class StochasticCollapsedModel:
         )
         self.n_visited += len(x)
         if self.learn_alpha:
-            self._sum_draws(x, np.ones(len(x)) if sample_weight is None else sample_weight, stats)
+            self.sum_draws(x, sample_weight, stats)
         self.sampler.accumulate(self, x, resp, sample_weight, stats, workers)
 
-    def _sum_draws(self, x, weight, stats):
+    def sum_draws(self, x, weight, stats):
         """Add the statistics of alpha. Densely visited documents at the beginning leave alpha unchanged."""
+        weight = np.ones(len(x)) if weight is None else weight
         per_prior = weight @ draws_for_prior(self.doc_topic_prior, x.lengths())
         stats["per_prior"] += per_prior
         tiles, first = self._tokens, 0
@@ -204,12 +211,26 @@ class StochasticCollapsedModel:
         self._choose_sampler()
         self.sampler.begin(self)
 
+    def learn_prior_mass(self, stats):
+        """Set A from the draws of documents that the topics have not seen."""
+        if self.n_components > 1 and stats["per_prior"] > 0.0:
+            self.prior_mass = self._prior_from(stats).sum()
+            self.doc_topic_prior = self.doc_topic_prior * (self.prior_mass / self.doc_topic_prior.sum())
+            self.sampler.begin(self)
+
+    def _prior_from(self, stats):
+        """alpha of some documents, and of one pseudo-document that has the first value."""
+        per_prior = float(stats["per_prior"])
+        one = per_prior / float(stats["documents"])
+        return (stats["draws"] + one * self.first_priors[0]) / (per_prior + one)
+
     def _learn_priors(self, stats):
-        """Update alpha, with one pseudo-document that has its first value, and once per epoch beta."""
-        documents, per_prior = float(stats["documents"]), float(stats["per_prior"])
-        if self.learn_alpha and self.n_components > 1 and per_prior > 0.0:
-            one = per_prior / documents
-            self.doc_topic_prior = (stats["draws"] + one * self.first_priors[0]) / (per_prior + one)
+        """Update alpha, and once per epoch beta."""
+        documents = float(stats["documents"])
+        if self.learn_alpha and self.n_components > 1 and float(stats["per_prior"]) > 0.0:
+            self.doc_topic_prior = self._prior_from(stats)
+            if self.prior_mass is not None:
+                self.doc_topic_prior *= self.prior_mass / self.doc_topic_prior.sum()
         every = 1 if self.batch_size is None else max(1, round(documents / self.batch_size))
         if self.learn_beta and self.n_steps % every == 0 and self.offset < NO_OFFSET * self.topic_word_prior:
             self.topic_word_prior = next_topic_word_prior(self.topic_word_prior, self.first_priors[1], stats)
@@ -236,7 +257,7 @@ class StochasticCollapsedModel:
         """Initial statistics from an earlier model, scaled to these documents. Also copies its seed and step number."""
         self.seed, self.n_steps, self.random_documents = old.seed, old.n_steps, old.random_documents
         if self.learn_alpha:
-            self.doc_topic_prior = old.doc_topic_prior
+            self.doc_topic_prior, self.prior_mass = old.doc_topic_prior, old.prior_mass
         if self.learn_beta:
             self.topic_word_prior = old.topic_word_prior
         tokens, stats = documents.word_totals().sum(), stats.copy()

@@ -143,7 +143,7 @@ class WalkerSampler(TableSampler):
         capacity = _mhw.max_entries(x.indptr, start[0], model.n_components, self.n_samples, self.n_sweeps)
         indptr, topics = np.empty(len(x) + 1, dtype=np.int64), np.empty(capacity, dtype=np.int32)
         values = np.empty(capacity, dtype=model.dtype)
-        rates, exclude = None, excluded(x, known)
+        rates, exclude = None, excluded(x, known and not model.unseen)
         if self.local_rate is not None:
             rates, exclude = self.local_rate(int(self.n_sweeps * x.lengths().max(initial=0.0))), "none"
         samples, shares, even = resp.topics, resp.values, None
@@ -160,7 +160,11 @@ class WalkerSampler(TableSampler):
         )  # fmt: skip
         if memory is not None:
             memory.remember_sparse(numbers, indptr, topics[: indptr[-1]], values[: indptr[-1]], states)
-        return TokenTopics(indptr, topics, values)
+        # one sample per word: several, each for a part of its tokens, would be smoother than counts
+        return TokenTopics(x.indptr, np.ascontiguousarray(samples[:, -1]), x.counts) if model.learn_alpha else None
+
+    def take_back(self, resp):
+        """Nothing is kept."""
 
     def accumulate(self, model, x, resp, weight, stats, workers):
         """Add the samples of a chunk to the sums by word."""

@@ -8,7 +8,8 @@ from numpy.typing import ArrayLike
 
 from sparsemix._compat import Interval, InvalidParameterError, StrOptions, _fit_context, with_callbacks
 from sparsemix._engine.documents import FirstDocuments
-from sparsemix._engine.schedules import LearningRates
+from sparsemix._engine.loop import Fit
+from sparsemix._engine.schedules import LearningRates, MiniEpochs
 from sparsemix._estimator.absent import NO_BOUND, Absent
 from sparsemix._estimator.base import published
 from sparsemix._estimator.input.checks import STEP_SIZE, check_counts
@@ -24,6 +25,7 @@ from sparsemix._typing import Folder, RowsLike, Seed, Weights
 from sparsemix.topics import _stopping
 from sparsemix.topics._additive_topics import AdditiveTopics
 from sparsemix.topics._collapsed import assemble_stochastic
+from sparsemix.topics._collapsed.unseen_documents import UnseenDocuments, leave_out
 from sparsemix.topics._evaluation import MET, Evaluation, check_held_out, set_aside, wanted_epochs
 from sparsemix.topics._fitted import FittedCounts
 from sparsemix.topics._parameters import MINI_EPOCH, MOST_VISITS, OF_STEPS
@@ -67,7 +69,10 @@ class SparseSCVB0LDA(AdditiveTopics):
     ----------------
     doc_topic_prior : float, "learned" or array-like of shape (n_components,), default=None
         Dirichlet prior alpha of each topic in a document. None means 0.1, or 5 / K for more than 50 topics. Raise it to
-        give documents more topics. "learned" begins with the default and learns a value for every topic in each step.
+        give documents more topics. "learned" begins with the default and learns a value for every topic: their sum from
+        a tenth of the documents at most, 10,000 tokens, which topics are not learned from until epochs are averaged;
+        their shares from all documents. It makes topics of longer texts more distinct. Fits over blocks,
+        fits of few batches and ``learning_method="memoized"`` learn the sum from all documents, which is too small.
         The dense initialisation does not affect it. ``sampler="dense"`` overestimates the prior of rare topics by a
         factor of two or more, because every token is shared among all topics.
     topic_word_prior : float or "learned", default=None
@@ -370,7 +375,13 @@ class SparseSCVB0LDA(AdditiveTopics):
         begin = super()._begin_stream(documents, rng, workers)
         if params.total_samples is None and params.learning_method == "online":
             assemble_stochastic.prepare_first_passes(params, begin, rng, self._stream_first_passes)
+            self._leave_out(begin)
         return begin
+
+    def _learn_first(self, begin, workers):
+        for hook in self._hooks(begin):
+            hook.before(0, Fit(begin.model, begin.rows, begin.schedule, None, workers), begin.stats)
+        super()._learn_first(begin, workers)
 
     def _start_stream(self, rows, workers):
         super()._start_stream(rows, workers)
@@ -381,7 +392,16 @@ class SparseSCVB0LDA(AdditiveTopics):
         begin = super()._begin_fit(documents, rng, workers, warm)
         begin.model.batch_size = assemble_stochastic.batch_size(self._params, documents, begin.model.size(begin.stats))
         assemble_stochastic.join_minibatches(self._params, begin)
+        self._leave_out(begin)
         return begin
+
+    def _hooks(self, begin):
+        learns = begin.model.learn_alpha and isinstance(begin.schedule, MiniEpochs) and begin.rows.source is None
+        return [UnseenDocuments()] if learns else []
+
+    def _leave_out(self, begin):
+        if self._hooks(begin):
+            leave_out(begin.schedule, begin.rows, begin.model.size(begin.stats))
 
     def _resume(self, rows, resumed):
         begin = super()._resume(rows, resumed)

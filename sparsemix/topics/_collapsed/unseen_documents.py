@@ -1,0 +1,51 @@
+"""The prior of documents, learned from documents that the topics have not seen."""
+
+import numpy as np
+
+from sparsemix._engine.loop import Hook, respond
+
+# Documents that most epochs leave out: this number of tokens, at least LEAST documents, at most SHARE of all.
+TOKENS, LEAST, SHARE = 1e4, 50, 0.1
+# Visits before each epoch.
+VISITS = 4
+
+
+def leave_out(schedule, documents, n_tokens):
+    """Let the schedule leave out some batches until epochs are averaged."""
+    n_documents = max(LEAST, TOKENS * documents.mass / n_tokens)
+    n_batches = -(-documents.n_rows // schedule.batch_size)
+    schedule.n_unseen = min(int(SHARE * n_batches), round(n_documents / schedule.batch_size) + 1)
+
+
+class UnseenDocuments(Hook):
+    """Learns the mass of the prior before each epoch that leaves documents out.
+
+    Each visit samples topics of their tokens under the current topics, from the samples of the visit before. The
+    samples determine the mass by one step of Minka's fixed point.
+    """
+
+    def before(self, epoch, fit, stats):
+        """See Hook."""
+        model, batches = fit.model, fit.schedule.unseen
+        if not batches or epoch > fit.schedule.last_warm or model.sampler is not model.later_sampler:
+            return stats
+        model.unseen = True
+        try:
+            for _ in range(VISITS):
+                model.learn_prior_mass(draws(model, fit.rows, batches, fit.workers))
+        finally:
+            model.unseen = False
+        return stats
+
+
+def draws(model, rows, batches, workers):
+    """Statistics of alpha from one visit of the documents of some batches."""
+    sums = {"draws": np.zeros(model.n_components), "per_prior": 0.0, "documents": 0.0}
+    model.n_steps += 1  # for other random numbers
+    for batch in batches:
+        resp, x = respond(model, rows, batch, workers)
+        weight = rows.weight(batch)
+        sums["documents"] += len(x) if weight is None else weight.sum()
+        model.sum_draws(x, weight, sums)
+        model.sampler.take_back(resp)
+    return sums

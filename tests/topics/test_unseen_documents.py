@@ -1,0 +1,142 @@
+"""The mass of the documents' prior is learned from documents that the topics have not seen."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from scipy import sparse, stats
+from scipy.special import psi
+from test_scvb0_lda_oracles import ExactLDA
+
+from sparsemix import SparseSCVB0LDA
+from sparsemix._models.topics import gibbs_sampler
+from sparsemix.datasets import make_sparse_lda
+from sparsemix.topics._collapsed import unseen_documents
+from sparsemix.topics._collapsed.unseen_documents import UnseenDocuments
+
+K = 20
+pytestmark = pytest.mark.usefixtures("no_dense_batches")
+
+
+def corpus(alpha, n_documents, length, n_words=1000, seed=0):
+    """Documents of a known prior, and their topics."""
+    rng = np.random.default_rng(seed)
+    topics = rng.dirichlet(np.full(n_words, 0.05), size=len(alpha))
+    shares = rng.dirichlet(alpha, size=n_documents) @ topics
+    return sparse.csr_array(rng.multinomial(1 + rng.poisson(length, n_documents), shares)), topics
+
+
+def learned(X, n_components=K, **params):
+    params = {"doc_topic_prior": "learned", "random_state": 0, **params}
+    return SparseSCVB0LDA(n_components, **params).fit(X)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mass", [1.0, 4.0])
+def test_mass_is_that_of_the_prior(mass, monkeypatch):
+    """Within a fifth. Documents that the topics were learned from need a smaller one."""
+    X, _ = corpus(np.full(K, mass / K), 2000, 60)
+    assert learned(X).doc_topic_prior_.sum() == pytest.approx(mass, rel=0.2)
+    if mass > 1.0:
+        monkeypatch.setattr(unseen_documents, "SHARE", 0.0)
+        assert learned(X).doc_topic_prior_.sum() < 0.85 * mass
+
+
+@pytest.mark.slow
+def test_order_of_unequal_priors_is_found():
+    """Rare topics are hard to find, so that the topics are given."""
+    alpha = 0.03 * 1.2 ** np.arange(K)
+    X, topics = corpus(alpha, 2000, 60)
+    found = learned(X, init_params=topics + 1e-5).doc_topic_prior_
+    assert found.sum() == pytest.approx(alpha.sum(), rel=0.2)
+    assert stats.spearmanr(found, alpha)[0] > 0.9
+
+
+def small(n=200):
+    return sparse.csr_array(make_sparse_lda(n, n_features=30, n_components=4, doc_length=30, random_state=0)[0])
+
+
+def test_unseen_documents_are_learned_from_in_averaged_epochs_only():
+    X = small()
+    est = ExactLDA(4, doc_topic_prior="learned", batch_size=10, max_iter=8, n_averaged_iter=3, random_state=0).fit(X)
+    rows = [set(np.concatenate(epoch)) for epoch in epochs(est.visits_, len(X.indptr) - 1)]
+    unseen = set(range(200)) - rows[0]
+    assert len(unseen) == 20
+    for learned_from in rows[:5]:
+        assert learned_from == set(range(200)) - unseen
+    for learned_from in rows[5:]:
+        assert learned_from == set(range(200))
+    assert est.doc_topic_prior_.sum() == pytest.approx(est._fitted.model.prior_mass, rel=1e-12)
+
+
+def epochs(visits, n):
+    """Batches of each of eight epochs: five of 18 batches, three of 20."""
+    ends = np.cumsum([0] + [18] * 5 + [20] * 3)
+    assert len(visits) == ends[-1]
+    assert n == 200
+    return [visits[a:b] for a, b in pairwise(ends)]
+
+
+def test_mass_is_a_step_of_the_fixed_point(monkeypatch):
+    """From the samples of the documents that are left out, with one more that has the first prior."""
+    noted = []
+    counted = unseen_documents.draws
+
+    def noted_draws(model, rows, batches, workers):
+        assert model.unseen
+        before = model.doc_topic_prior.copy()
+        sums = counted(model, rows, batches, workers)
+        states = np.concatenate([rows.memory._find(batch)[3] for batch in batches])
+        noted.append((before, sums, np.concatenate(batches), states, model))
+        return sums
+
+    monkeypatch.setattr(unseen_documents, "draws", noted_draws)
+    X = small()
+    est = learned(X, 4, batch_size=10, max_iter=8)
+    alpha, sums, chosen, states, model = noted[-1]
+    lengths = X[chosen].sum(axis=1).astype(int)
+    counts = np.zeros((len(chosen), 4))
+    np.add.at(counts, (np.repeat(np.arange(len(chosen)), lengths), states), 1.0)
+    draws = (alpha * (psi(alpha + counts) - psi(alpha))).sum(axis=0)
+    per_prior = np.sum(psi(alpha.sum() + lengths) - psi(alpha.sum()))
+    np.testing.assert_allclose(sums["draws"], draws, rtol=1e-5)
+    one = per_prior / len(chosen)
+    assert model.prior_mass == pytest.approx((draws.sum() + one * 0.4) / (per_prior + one), rel=1e-5)
+    assert est.doc_topic_prior_.sum() == pytest.approx(model.prior_mass, rel=1e-12)
+
+
+@pytest.mark.parametrize("sampler", ["gibbs", "dense", "mhw"])
+def test_visits_of_unseen_documents_keep_all_counts(sampler, monkeypatch):
+    """Their tokens are not in the counts; and a visit changes nothing but the prior."""
+    seen = []
+    before = UnseenDocuments.before
+
+    def noted(self, epoch, fit, stats):
+        table, n_visited = stats["word_topic"].copy(), fit.model.n_visited
+        out = before(self, epoch, fit, stats)
+        seen.append(np.array_equal(out["word_topic"], table) and fit.model.n_visited == n_visited)
+        assert not fit.model.unseen
+        return out
+
+    def tokens_in_table(model, x):
+        assert not model.unseen
+        return np.full(len(x), 1.0 / model.factor)
+
+    monkeypatch.setattr(UnseenDocuments, "before", noted)
+    monkeypatch.setattr(gibbs_sampler, "tokens_in_table", tokens_in_table)
+    est = learned(small(), 4, batch_size=10, max_iter=4, sampler=sampler)
+    assert seen == [True] * 4
+    assert est._fitted.model.prior_mass > 0
+
+
+def test_few_batches_learn_from_all_documents():
+    est = learned(small(), 4, batch_size=200, max_iter=3)
+    assert est._fitted.model.prior_mass is None
+    assert not np.allclose(est.doc_topic_prior_, 0.1)
+
+
+def test_first_block_of_a_stream_leaves_documents_out_until_it_is_counted():
+    X = small(1000)
+    est = SparseSCVB0LDA(4, doc_topic_prior="learned", random_state=0).partial_fit(X)
+    assert est._fitted.model.prior_mass > 0
+    assert est.components_.sum() - 4 * 30 * 0.01 == pytest.approx(X.sum(), rel=1e-5)
