@@ -11,7 +11,7 @@ from topic_cases import LEARNED
 from sparsemix import CollapsedLDA, SparseLDA
 from sparsemix._engine import sweeps
 from sparsemix._engine.monitor import Monitor
-from sparsemix._models.topics.sweep_models import SweepModel
+from sparsemix._models.topics.sweep_models import SweepModel, expected_digamma
 from sparsemix.datasets import make_bars, make_sparse_lda
 from sparsemix.metrics import align_topics, document_completion
 
@@ -360,7 +360,7 @@ def test_learned_priors_are_near_those_that_made_the_documents(method):
     start = topics + 1e-4
     est = CollapsedLDA(K, inference=method, **LEARNED, init_params=start, max_iter=60, tol=0.0, random_state=0).fit(X)
     # expected counts are softer than counts, and make priors larger
-    np.testing.assert_allclose(est.doc_topic_prior_, alpha, rtol=0.3 if method == "gibbs" else 1.3)
+    np.testing.assert_allclose(est.doc_topic_prior_, alpha, rtol={"gibbs": 0.3, "cvb0": 0.4, "cvb": 1.3}[method])
     assert (np.diff(est.doc_topic_prior_) > 0).all()
     assert est.topic_word_prior_ == pytest.approx(beta, rel=0.3 if method == "gibbs" else 1.0)
     fixed = CollapsedLDA(K, inference=method, init_params=start, max_iter=60, tol=0.0, doc_topic_prior=0.2,
@@ -390,9 +390,35 @@ def test_learned_prior_maximises_the_probability_of_the_topics(method, monkeypat
     doc_topic = np.zeros((150, K))
     np.add.at(doc_topic, owner, counts[:, None] * gamma)
     alpha, lengths = est.doc_topic_prior_, doc_topic.sum(axis=1)
+    if method == "cvb0":
+        up = sum(mean_digamma(alpha, counts[owner == d], gamma[owner == d]) - psi(alpha) for d in range(150))
+        np.testing.assert_allclose(up / (psi(lengths + alpha.sum()) - psi(alpha.sum())).sum(), 1.0, atol=0.05)
+        return
     up = (psi(doc_topic + alpha) - psi(alpha)).sum(axis=0)
     down = (psi(lengths + alpha.sum()) - psi(alpha.sum())).sum()
     np.testing.assert_allclose(up / down, 1.0, atol=0.25 if method == "gibbs" else 1e-3)
+
+
+def mean_digamma(alpha, counts, gamma):
+    """E[digamma(alpha + n)], by the distribution of the number n of tokens that have a topic."""
+    tokens = np.repeat(gamma, counts.astype(int), axis=0)
+    p = np.zeros((len(tokens) + 1, len(alpha)))
+    p[0] = 1.0
+    for shares in tokens:
+        p[1:] = p[1:] * (1.0 - shares) + p[:-1] * shares
+        p[0] *= 1.0 - shares
+    return (p * psi(alpha + np.arange(len(p))[:, None])).sum(axis=0)
+
+
+def test_expected_digamma_is_that_of_independent_tokens():
+    rng = np.random.default_rng(0)
+    for alpha in (np.full(3, 0.02), np.array([0.1, 0.5, 2.0])):
+        gamma, tokens = rng.dirichlet(np.full(3, 0.3), size=12), rng.integers(1, 4, 12).astype(float)
+        found = expected_digamma(alpha, sparse.csr_array(tokens[None]), gamma)[0]
+        np.testing.assert_allclose(found, mean_digamma(alpha, tokens, gamma), rtol=0.02, atol=0.02)
+        certain = np.eye(3)[rng.integers(2, size=12)]
+        found = expected_digamma(alpha, sparse.csr_array(tokens[None]), certain)[0]
+        np.testing.assert_allclose(found, psi(alpha + tokens @ certain), rtol=1e-10)
 
 
 def test_priors_are_not_learned_before_topics_have_formed():

@@ -102,7 +102,7 @@ def test_documents_of_joined_minibatches_are_remembered(monkeypatch):
     monkeypatch.setattr(
         MiniEpochs, "_joined", lambda self, all_: [sizes.append(len(one[1])) or one for one in batches(self, all_)]
     )
-    params = {"max_iter": 20, "n_averaged_iter": 0, "random_state": 0}
+    params = {"max_iter": 40, "n_averaged_iter": 0, "random_state": 0}
     first, second = (SparseSCVB0LDA(500, n_jobs=n_jobs, **params).fit(X) for n_jobs in (1, 2))
     assert min(sizes) < 20 < max(sizes)
     assert sum(kept is None for kept in found) == 2 * 4  # the minibatches of the first epoch

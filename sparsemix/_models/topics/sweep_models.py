@@ -5,7 +5,8 @@ and CVB0 store a distribution for each word type of a document, Gibbs sampling s
 """
 
 import numpy as np
-from scipy.special import psi
+from scipy import sparse
+from scipy.special import polygamma, psi
 
 from sparsemix._kernels.collapsed import _cvb, _gibbs
 from sparsemix._kernels.documents import _special
@@ -17,6 +18,9 @@ from sparsemix._stats.suffstats import SufficientStatistics
 LEARN_AFTER = 10
 # Sweeps between recomputations of the statistics from the state of rows, which remove accumulated round-off.
 RECOUNT_EVERY = 10
+# Responsibilities of documents whose moments are computed at once.
+MOMENTS = 1 << 18
+EPS = float(np.finfo(np.float64).eps)
 
 
 class SweepModel:
@@ -152,7 +156,21 @@ class ZeroOrderModel(SweepModel):
         )  # fmt: skip
         for name, value in zip(("change", "entropy", "alloc"), sums, strict=True):
             stats[name] += value
-        self._sum_log_pi(x, weight, doc_topic, stats)
+        if self.learn_alpha:
+            self._sum_log_pi_of(x, weight, gamma, doc_topic, stats)
+
+    def _sum_log_pi_of(self, x, weight, gamma, doc_topic, stats):  # noqa: ARG002
+        """Add E[digamma(alpha + N_j)] of independent tokens: N_j is often zero, where digamma is far from linear."""
+        weight, alpha = np.ones(len(x)) if weight is None else weight, self.doc_topic_prior
+        step = max(1, MOMENTS * len(x) // max(1, gamma.size))
+        for first in range(0, len(x), step):
+            indptr = x.indptr[first : first + step + 1]
+            entries, n = slice(indptr[0], indptr[-1]), len(indptr) - 1
+            columns = np.arange(indptr[-1] - indptr[0])
+            counts = sparse.csr_array((x.counts[entries], columns, indptr - indptr[0]), shape=(n, len(columns)))
+            expected = expected_digamma(alpha, counts.astype(np.float64), gamma[entries].astype(np.float64))
+            stats["log_pi"] += weight[first : first + n] @ expected
+        stats["log_pi"] -= weight @ psi(alpha.sum() + x.lengths())
 
     def _variances(self, stats):  # noqa: ARG002
         return None, None
@@ -172,6 +190,29 @@ class ZeroOrderModel(SweepModel):
         return float(stats["change"])
 
 
+def expected_digamma(alpha, counts, gamma):
+    """E[digamma(alpha + n)] by document and topic, n the number of a document's tokens that have the topic.
+
+    The probability of n = 0 is exact for independent tokens; for n > 0 it is a second-order expansion (Teh, Kurihara &
+    Welling 2008).
+
+    Parameters
+    ----------
+    alpha : ndarray of shape (K,)
+    counts : csr_array of shape (n, nnz)
+        Tokens of each entry, in the row of its document.
+    gamma : ndarray of shape (nnz, K)
+        Responsibilities.
+    """
+    mean, variance = counts @ gamma, counts @ (gamma * (1.0 - gamma))
+    none = np.exp(counts @ np.log1p(-np.minimum(gamma, 1.0 - EPS)))
+    some = np.maximum(1.0 - none, EPS)
+    mean_of_some = mean / some
+    variance_of_some = np.maximum((variance + mean**2) / some - mean_of_some**2, 0.0)
+    of_some = psi(alpha + mean_of_some) + 0.5 * variance_of_some * polygamma(2, alpha + mean_of_some)
+    return none * psi(alpha) + (1.0 - none) * of_some
+
+
 class SecondOrderModel(ZeroOrderModel):
     """CVB ([TNW07]): responsibilities from means and variances of the counts, and a bound to second order."""
 
@@ -182,6 +223,10 @@ class SecondOrderModel(ZeroOrderModel):
 
     def _variances(self, stats):
         return stats["word_variance"], stats["count_variance"]
+
+    def _sum_log_pi_of(self, x, weight, gamma, doc_topic, stats):  # noqa: ARG002
+        """Add digamma(alpha + E[N_j]): the prior must not lower the bound, which has no more than two moments."""
+        self._sum_log_pi(x, weight, doc_topic, stats)
 
     def recount(self, visits, stats):
         """Recompute means and variances by word from the responsibilities."""

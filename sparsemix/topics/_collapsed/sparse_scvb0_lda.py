@@ -68,13 +68,13 @@ class SparseSCVB0LDA(AdditiveTopics):
     Other Parameters
     ----------------
     doc_topic_prior : float, "learned" or array-like of shape (n_components,), default=None
-        Dirichlet prior alpha of each topic in a document. None means 0.1, or 5 / K for more than 50 topics. Raise it to
-        give documents more topics. "learned" begins with the default and learns a value for every topic: their sum from
-        a tenth of the documents at most, 10,000 tokens, which topics are not learned from until epochs are averaged;
-        their shares from all documents. It makes topics of longer texts more distinct. Fits over blocks,
-        fits of few batches and ``learning_method="memoized"`` learn the sum from all documents, which is too small.
-        The dense initialisation does not affect it. ``sampler="dense"`` overestimates the prior of rare topics by a
-        factor of two or more, because every token is shared among all topics.
+        Dirichlet prior alpha of each topic in a document. "learned" learns a value for every topic, from 0.1, or 5 / K
+        for more than 50 topics. Their sum comes from a few documents, a tenth at most, from which topics learn in the
+        averaged epochs only. Fits over blocks, of fewer than ten batches, without averaged epochs, or by
+        ``learning_method="memoized"`` leave none out, and learn a sum that is too small for new documents. None learns
+        the prior if documents can be left out, and otherwise keeps 0.1 or 5 / K. Raise it to give documents more
+        topics. The dense initialisation does not affect it. ``sampler="dense"`` overestimates the prior of rare topics
+        by a factor of two or more, because every token is shared among all topics.
     topic_word_prior : float or "learned", default=None
         Dirichlet prior beta of each word in a topic. None means 0.01. Raise it to give topics more words. "learned"
         begins with the default and learns one value for all words once per epoch.
@@ -124,7 +124,7 @@ class SparseSCVB0LDA(AdditiveTopics):
     total_samples : float, default=None
         Size of the corpus from which ``partial_fit`` gets batches. None: every document is new and has equal weight. A
         number means that documents come again.
-    step_size : tuple of two floats, default=(1.0, 0.6)
+    step_size : tuple of two floats, default=(1.0, 0.51)
         Offset and decay of online steps and of ``partial_fit`` with ``total_samples``: step t = 1, 2, ... has size (t +
         offset) ** -decay. A smaller decay gives late batches more weight, a larger offset gives the first batches less.
         The default offset is smaller than that of mixtures, because the first batches replace counts of topics that are
@@ -242,7 +242,7 @@ class SparseSCVB0LDA(AdditiveTopics):
         n_averaged_iter: int | None = None,
         mini_epoch: tuple[int, int] | None = None,
         total_samples: float | None = None,
-        step_size: tuple[float, float] | tuple[str, float] = (1.0, 0.6),
+        step_size: tuple[float, float] | tuple[str, float] = (1.0, 0.51),
         early_stopping: bool | str = "auto",
         warm_start: bool = False,
         n_jobs: int | None = None,
@@ -375,7 +375,7 @@ class SparseSCVB0LDA(AdditiveTopics):
         begin = super()._begin_stream(documents, rng, workers)
         if params.total_samples is None and params.learning_method == "online":
             assemble_stochastic.prepare_first_passes(params, begin, rng, self._stream_first_passes)
-            self._leave_out(begin)
+            self._leave_out(begin, True)
         return begin
 
     def _learn_first(self, begin, workers):
@@ -392,16 +392,21 @@ class SparseSCVB0LDA(AdditiveTopics):
         begin = super()._begin_fit(documents, rng, workers, warm)
         begin.model.batch_size = assemble_stochastic.batch_size(self._params, documents, begin.model.size(begin.stats))
         assemble_stochastic.join_minibatches(self._params, begin)
-        self._leave_out(begin)
+        max_iter = self._max_iter(documents)
+        self._leave_out(begin, getattr(begin.schedule, "last_warm", max_iter) < max_iter)
         return begin
 
     def _hooks(self, begin):
-        learns = begin.model.learn_alpha and isinstance(begin.schedule, MiniEpochs) and begin.rows.source is None
-        return [UnseenDocuments()] if learns else []
+        return [UnseenDocuments()] if getattr(begin.schedule, "n_unseen", 0) else []
 
-    def _leave_out(self, begin):
-        if self._hooks(begin):
-            leave_out(begin.schedule, begin.rows, begin.model.size(begin.stats))
+    def _leave_out(self, begin, learned_later):
+        """Leave documents out of a fit in memory that will learn from them later. By default, they decide the prior."""
+        model, schedule = begin.model, begin.schedule
+        learns = model.learn_alpha or self._params.doc_topic_prior is None
+        recur = isinstance(schedule, MiniEpochs) and schedule.size is None and begin.rows.source is None
+        if learns and recur and learned_later:
+            leave_out(schedule, begin.rows, model.size(begin.stats))
+            model.learn_alpha = model.learn_alpha or schedule.n_unseen > 0
 
     def _resume(self, rows, resumed):
         begin = super()._resume(rows, resumed)
