@@ -16,6 +16,8 @@ from sparsemix._stats.suffstats import SufficientStatistics
 
 # Sweeps before priors are learned: randomly initialised topics are similar, and learned priors would keep them similar.
 LEARN_AFTER = 10
+# Sweeps between updates of alpha that take as long as several sweeps.
+LEARN_EVERY = 5
 # Sweeps between recomputations of the statistics from the state of rows, which remove accumulated round-off.
 RECOUNT_EVERY = 10
 # Responsibilities of documents whose moments are computed at once.
@@ -50,6 +52,7 @@ class SweepModel:
     whole_blocks = False
     recount_every = RECOUNT_EVERY
     learn_after = LEARN_AFTER
+    learn_every = 1
     by_word = ("word_topic",)
     by_component = ("count",)
 
@@ -120,7 +123,7 @@ class SweepModel:
     def global_step(self, stats, epoch):
         """Compute the objective of the sweep under its priors, then the next priors."""
         stats["objective"] = self._objective(stats)
-        if self.learn_alpha and epoch > self.learn_after:
+        if self.learn_alpha and epoch > self.learn_after and stats["log_pi"].any():
             self.doc_topic_prior = maximize_prior(self.doc_topic_prior, stats["log_pi"], float(stats["mass"]))
         if self.learn_beta and epoch > self.learn_after:
             self.topic_word_prior = maximize_topic_word_prior(self.topic_word_prior, stats)
@@ -131,6 +134,7 @@ class ZeroOrderModel(SweepModel):
 
     objective = "change"
     has_bound = False
+    learn_every = LEARN_EVERY
 
     @property
     def state_dtype(self):
@@ -156,7 +160,7 @@ class ZeroOrderModel(SweepModel):
         )  # fmt: skip
         for name, value in zip(("change", "entropy", "alloc"), sums, strict=True):
             stats[name] += value
-        if self.learn_alpha:
+        if self.learn_alpha and (number + 1) % self.learn_every == 0:
             self._sum_log_pi_of(x, weight, gamma, doc_topic, stats)
 
     def _sum_log_pi_of(self, x, weight, gamma, doc_topic, stats):  # noqa: ARG002
@@ -218,6 +222,7 @@ class SecondOrderModel(ZeroOrderModel):
 
     objective = "lower_bound"
     has_bound = True
+    learn_every = 1
     by_word = ("word_topic", "word_variance")
     by_component = ("count", "count_variance")
 
