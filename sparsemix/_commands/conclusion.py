@@ -183,7 +183,7 @@ def load_text(path):
 def tell(table, facts, again):
     """Print topics and facts."""
     measured = isinstance(again, Again)
-    print(f"\n{'topic':>5s} {'tokens':>7s} {'NPMI':>6s}  {'again ' if measured else ''}most probable words")
+    print(f"\n{'topic':>5s} {'tokens':>7s} {'NPMI':>6s}  {'again ' if measured else ''}most distinctive words")
     for row in table:
         found = f"{again.of(row['topic']):5s} " if measured else ""
         coherence = "" if row["coherence"] is None else f"{row['coherence']:.3f}"

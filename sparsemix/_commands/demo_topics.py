@@ -80,10 +80,10 @@ class OneTopic:
 def show(model, X, feature_names):
     """Print the largest topics."""
     from sparsemix._report.gathering import check_documents, gather
-    from sparsemix.metrics import top_words
+    from sparsemix.metrics import distinctive_words
 
     weights = gather(model, check_documents(model, X)).weights
-    words = top_words(model.components_, 8)
-    print(f"\nlargest {N_SHOWN} of {len(weights)} topics: share of tokens, most probable words")
+    words = distinctive_words(model.components_, 8)
+    print(f"\nlargest {N_SHOWN} of {len(weights)} topics: share of tokens, most distinctive words")
     for k in np.argsort(-weights, kind="stable")[:N_SHOWN]:
         print(f"{weights[k]:6.1%}  {' '.join(feature_names[words[k]])}")

@@ -17,7 +17,7 @@ from sparsemix._report.layout import MOST_TOPICS, affinities, similar_topics, to
 from sparsemix._report.naming import check_names
 from sparsemix._report.page import html_page
 from sparsemix._report.passages import passages
-from sparsemix._report.relevance import POSITION, relevance_order, relevant_words
+from sparsemix._report.relevance import POSITION, relevance_order, relevant_words, term_of
 from sparsemix._report.strata import FEW, bins_of_dates, bins_of_groups
 from sparsemix._typing import RowsLike
 from sparsemix._version import __version__
@@ -258,13 +258,13 @@ class Report:
         -------
         rows : list of dict
             With "topic" (its index), "token_share" (its share of the tokens of all documents), "coherence" (NPMI,
-            or None), "words" (most probable first), "relevant_words" (between frequency and distinctiveness) and
-            "name" ("" if it has none).
+            or None), "words" (most distinctive first, see :func:`sparsemix.metrics.distinctive_words`),
+            "relevant_words" (in the order in which the page opens) and "name" ("" if it has none).
         """
         return [
             {
                 "topic": topic["id"], "token_share": topic["weight"], "coherence": topic["coherence"],
-                "words": [self.data["words"][v] for v in topic["words"][:n_top_words]],
+                "words": [self.data["words"][v] for v in self._distinctive(topic)[:n_top_words]],
                 "relevant_words": [self.data["words"][v] for v in self._relevant(topic)[:n_top_words]],
                 "name": self.data.get("names", {}).get(topic["id"], ""),
             }
@@ -291,6 +291,11 @@ class Report:
         """
         self.data = {**self.data, "names": check_names(names, len(self.data["topics"]))}
         return self
+
+    def _distinctive(self, topic):
+        """Words of a topic, most distinctive first."""
+        mixed, pairs = self.data["mixed"], zip(topic["words"], topic["p"], strict=True)
+        return [v for v, p in sorted(pairs, key=lambda pair: -term_of(pair[1], mixed[pair[0]]))]
 
     def _relevant(self, topic):
         """Words of a topic, most relevant first."""

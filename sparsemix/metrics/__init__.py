@@ -8,11 +8,12 @@ from sparsemix.metrics._coherence import topic_coherence
 from sparsemix.metrics._completion import document_completion, perplexity
 from sparsemix.metrics._mixtures import basis_without_constant, mixture_log_likelihood
 from sparsemix.metrics._splits import split_by_token, split_by_type
-from sparsemix.metrics._topics import align_topics, top_words, topic_diversity, topic_exclusivity
+from sparsemix.metrics._topics import align_topics, distinctive_words, top_words, topic_diversity, topic_exclusivity
 
 __all__ = [
     "align_topics",
     "basis_without_constant",
+    "distinctive_words",
     "document_completion",
     "mixture_log_likelihood",
     "perplexity",

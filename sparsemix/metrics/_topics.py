@@ -10,6 +10,9 @@ from sparsemix._estimator.parameters import plain_arguments
 from sparsemix._typing import Array
 from sparsemix.metrics._checks import check_n_top_words, check_share, read_topics
 
+# A log ratio below this is round-off: the word is as frequent in the topic as in all.
+EQUAL = 1e-6
+
 
 @plain_arguments
 def top_words(topics: Any, n_top_words: int = 10) -> Array:
@@ -43,6 +46,61 @@ def top_words(topics: Any, n_top_words: int = 10) -> Array:
     weights = read_topics(topics)
     n = check_n_top_words(n_top_words, weights.shape[1])
     return np.array([most_probable(row, n) for row in weights])
+
+
+@plain_arguments
+def distinctive_words(topics: Any, n_top_words: int = 10) -> Array:
+    """Words by which each topic differs most from all topics together.
+
+    Words are sorted by :math:`\\phi_{kv} \\log(\\phi_{kv} / p_v)`, their terms of the relative entropy of a topic to the
+    mean :math:`p` of all topics. Use them to list topics: words that all topics share come late, and so do rare words.
+
+    Parameters
+    ----------
+    topics : estimator or array of shape (n_topics, n_words)
+        Fitted estimator with ``components_``, or nonnegative weights. Their row sums weight the topics in the mean.
+    n_top_words : int, default=10
+        Words per topic.
+
+    Returns
+    -------
+    words : ndarray of shape (n_topics, n_top_words), int64
+        Columns of the vocabulary, most distinctive first. Ties go to the more probable word, then to the lower index.
+        Words without weight in the topic come last.
+
+    Raises
+    ------
+    ValueError
+        As :func:`top_words`.
+
+    References
+    ----------
+    Kullback and Leibler (1951). "On Information and Sufficiency", The Annals of Mathematical Statistics 22.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sparsemix.metrics import distinctive_words, top_words
+    >>> topics = np.array([[6, 3, 1, 0], [6, 0, 1, 3]])
+    >>> distinctive_words(topics, n_top_words=1), top_words(topics, n_top_words=1)
+    (array([[1],
+           [3]]), array([[0],
+           [0]]))
+    """
+    weights = read_topics(topics)
+    n, totals = check_n_top_words(n_top_words, weights.shape[1]), weights.sum(axis=0, dtype=np.float64)
+    return np.array([most_distinctive(row, totals, n) for row in weights])
+
+
+def most_distinctive(row, totals, n):
+    """Indices of the n words with the largest phi log(phi / p); ``totals`` is proportional to p."""
+    phi = row / row.sum(dtype=np.float64)
+    terms = np.full(len(row), -np.inf)
+    held = np.flatnonzero(phi)
+    terms[held] = phi[held] * np.log(phi[held] / (totals[held] / totals.sum()))
+    terms[held[np.abs(terms[held]) <= EQUAL * phi[held]]] = 0.0
+    chosen = np.flatnonzero(terms >= np.partition(terms, len(row) - n)[len(row) - n])
+    return chosen[np.lexsort((-phi[chosen], -terms[chosen]))][:n]
 
 
 def most_probable(row, n):

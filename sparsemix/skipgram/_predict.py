@@ -274,7 +274,7 @@ class SkipGramPredictMixin(TopicPredictMixin):
         feature_names : array-like of shape (n_features,) or TokenSequences, default=None
             Names of the words, or the vectorizer.
         n_top_words : int, default=10
-            Words per topic, most probable first.
+            Words per topic, most distinctive first.
 
         Returns
         -------

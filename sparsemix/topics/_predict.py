@@ -18,10 +18,12 @@ from sparsemix._estimator.input.checks import check_counts
 from sparsemix._estimator.input.forms import COUNTS
 from sparsemix._estimator.parameters import plain_arguments
 from sparsemix._typing import RowsLike
-from sparsemix.metrics import document_completion, top_words
+from sparsemix.metrics import distinctive_words, document_completion, top_words
 
 # Documents per block of ``transform``.
 DOCUMENTS = 1 << 13
+# Which words list a topic.
+ORDERS = {"distinctive": distinctive_words, "probable": top_words}
 
 
 class TopicPredictMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
@@ -179,7 +181,9 @@ class TopicPredictMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         return np.exp(psi(self.components_) - psi(self._fitted_part("totals"))[:, None])
 
     @plain_arguments
-    def topic_table(self, feature_names: Any = None, n_top_words: int = 10) -> list[dict[str, Any]]:
+    def topic_table(
+        self, feature_names: Any = None, n_top_words: int = 10, order: str = "distinctive"
+    ) -> list[dict[str, Any]]:
         """Topics as rows of a table, largest first.
 
         Parameters
@@ -188,17 +192,22 @@ class TopicPredictMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             The words, or the vectorizer that counted them (any object with ``get_feature_names_out``). None takes the
             feature names of the training data; without these, words are named "column 17".
         n_top_words : int, default=10
-            Words per topic, most probable first.
+            Words per topic.
+        order : {"distinctive", "probable"}, default="distinctive"
+            "distinctive" lists the words by which a topic differs most from all topics together
+            (:func:`sparsemix.metrics.distinctive_words`), "probable" its most probable words.
 
         Returns
         -------
         rows : list of dict
-            With "topic" (its index), "token_share" (its share of all tokens) and "words" (list, most probable first);
+            With "topic" (its index), "token_share" (its share of all tokens) and "words" (list);
             ``pandas.DataFrame(rows)`` shows them.
         """
         check_is_fitted(self)
+        if not isinstance(order, str) or order not in ORDERS:
+            raise ValueError(f'order must be "distinctive" or "probable", got {order!r}')
         feature_names = self._words(feature_names)
-        words = top_words(self, min(n_top_words, self.n_features_in_))
+        words = ORDERS[order](self, min(n_top_words, self.n_features_in_))
         weights = self.topic_weights_
         return [
             {"topic": int(k), "token_share": float(weights[k]), "words": list(feature_names[words[k]])}
@@ -206,8 +215,10 @@ class TopicPredictMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         ]
 
     @plain_arguments
-    def print_topics(self, feature_names: Any = None, n_topics: int = 20, n_top_words: int = 10) -> None:
-        """Print the largest topics, one per line: index, share of all tokens, most probable words.
+    def print_topics(
+        self, feature_names: Any = None, n_topics: int = 20, n_top_words: int = 10, order: str = "distinctive"
+    ) -> None:
+        """Print the largest topics, one per line: index, share of all tokens, most distinctive words.
 
         Parameters
         ----------
@@ -216,9 +227,11 @@ class TopicPredictMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         n_topics : int, default=20
             Number of topics.
         n_top_words : int, default=10
-            Words per topic, most probable first.
+            Words per topic.
+        order : {"distinctive", "probable"}, default="distinctive"
+            As in ``topic_table``.
         """
-        for row in self.topic_table(feature_names, n_top_words)[:n_topics]:
+        for row in self.topic_table(feature_names, n_top_words, order)[:n_topics]:
             print(f"{row['topic']:5d} {row['token_share']:7.2%}  {' '.join(map(str, row['words']))}")
 
     def _words(self, feature_names):

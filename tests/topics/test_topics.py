@@ -28,9 +28,16 @@ def test_topic_table_names_words_and_sorts_topics(case):
     weights = [row["token_share"] for row in rows]
     assert weights == sorted(est.topic_weights_, reverse=True)
     for row in rows:
-        order = np.argsort(-est.components_[row["topic"]], kind="stable")[:4]
+        phi = est.components_[row["topic"]].astype(float) / est.components_[row["topic"]].sum(dtype=float)
+        mean = est.components_.sum(axis=0, dtype=float) / est.components_.sum(dtype=float)
+        order = np.argsort(-phi * np.log(phi / mean), kind="stable")[:4]
         assert row["words"] == [f"column {v}" for v in order]  # without names, the columns' numbers, and it says so
     names = [f"word{v}" for v in range(V)]
+    for row in est.topic_table(n_top_words=4, order="probable"):
+        order = np.argsort(-est.components_[row["topic"]], kind="stable")[:4]
+        assert row["words"] == [f"column {v}" for v in order]
+    with pytest.raises(ValueError, match='order must be "distinctive" or "probable", got 3'):
+        est.topic_table(order=3)
     named = est.topic_table(feature_names=np.array(names), n_top_words=4)
     assert [row["words"] for row in named] == [[f"word{v.split()[1]}" for v in row["words"]] for row in rows]
     framed = case.make().fit(pd.DataFrame(X.toarray(), columns=names))

@@ -5,7 +5,7 @@ from scipy.optimize import linear_sum_assignment
 
 from sparsemix._commands.quality.alike import roots
 from sparsemix._report.gathering import shares_of
-from sparsemix.metrics import top_words
+from sparsemix.metrics import distinctive_words
 
 # More tokens are not fitted a second time: a fit to so many takes some ten seconds.
 MOST_TOKENS = 500_000
@@ -41,7 +41,8 @@ class Again:
         likeness = (roots(model.components_) @ roots(other.components_).T).toarray()
         self.counterpart = linear_sum_assignment(-likeness)[1]
         self.n_listed = min(n_top_words, model.components_.shape[1])
-        pairs = zip(top_words(model, self.n_listed), top_words(other, self.n_listed)[self.counterpart], strict=True)
+        ours, theirs = (distinctive_words(one, self.n_listed) for one in (model, other))
+        pairs = zip(ours, theirs[self.counterpart], strict=True)
         self.common = np.array([len(np.intersect1d(*pair)) for pair in pairs])
         self.other, self.rows = other, rows
         self.n_same = self.n_documents = 0
