@@ -12,6 +12,7 @@ from sparsemix.metrics._checks import check_n_top_words, check_share, read_topic
 
 # A log ratio below this is round-off: the word is as frequent in the topic as in all.
 EQUAL = 1e-6
+TINY = np.finfo(np.float64).tiny
 
 
 @plain_arguments
@@ -52,8 +53,9 @@ def top_words(topics: Any, n_top_words: int = 10) -> Array:
 def distinctive_words(topics: Any, n_top_words: int = 10) -> Array:
     """Words by which each topic differs most from all topics together.
 
-    Words are sorted by :math:`\\phi_{kv} \\log(\\phi_{kv} / p_v)`, their terms of the relative entropy of a topic to the
-    mean :math:`p` of all topics. Use them to list topics: words that all topics share come late, and so do rare words.
+    Words are sorted by :math:`\\phi_{kv} \\log(\\phi_{kv} / p_v)`, their terms of the relative entropy of a topic to
+    the mean :math:`p` of all topics. Use them to list topics: words that all topics share come late, and so do rare
+    words.
 
     Parameters
     ----------
@@ -88,16 +90,17 @@ def distinctive_words(topics: Any, n_top_words: int = 10) -> Array:
            [0]]))
     """
     weights = read_topics(topics)
-    n, totals = check_n_top_words(n_top_words, weights.shape[1]), weights.sum(axis=0, dtype=np.float64)
-    return np.array([most_distinctive(row, totals, n) for row in weights])
+    n, largest = check_n_top_words(n_top_words, weights.shape[1]), float(weights.max())
+    mean = sum(row.astype(np.float64) / largest for row in weights)  # the sum of large weights overflows
+    return np.array([most_distinctive(row / float(row.max()), mean / mean.sum(), n) for row in weights])
 
 
-def most_distinctive(row, totals, n):
-    """Indices of the n words with the largest phi log(phi / p); ``totals`` is proportional to p."""
+def most_distinctive(row, mean, n):
+    """Indices of the n words with the largest phi log(phi / p), p being the ``mean`` of all topics."""
     phi = row / row.sum(dtype=np.float64)
     terms = np.full(len(row), -np.inf)
     held = np.flatnonzero(phi)
-    terms[held] = phi[held] * np.log(phi[held] / (totals[held] / totals.sum()))
+    terms[held] = phi[held] * (np.log(phi[held]) - np.log(np.maximum(mean[held], TINY)))
     terms[held[np.abs(terms[held]) <= EQUAL * phi[held]]] = 0.0
     chosen = np.flatnonzero(terms >= np.partition(terms, len(row) - n)[len(row) - n])
     return chosen[np.lexsort((-phi[chosen], -terms[chosen]))][:n]

@@ -36,6 +36,7 @@ METRICS = {
     "split_by_token": lambda _, __, X, ___: metrics.split_by_token(X),
     "topic_diversity": lambda _, topics, __, n_top: metrics.topic_diversity(topics, n_top_words=n_top),
     "topic_exclusivity": lambda _, topics, __, n_top: metrics.topic_exclusivity(topics, n_top_words=n_top),
+    "distinctive_words": lambda _, topics, __, n_top: metrics.distinctive_words(topics, n_top_words=n_top),
     "top_words": lambda _, topics, __, n_top: metrics.top_words(topics, n_top_words=n_top),
     "align_topics": lambda _, topics, __, ___: metrics.align_topics(topics, topics[::-1]),
     "mixture_log_likelihood": lambda rng, *_: log_likelihood_of_rows(draw_rows(rng)),

@@ -20,6 +20,7 @@ from sparsemix.metrics import (
     _completion,
     _splits,
     align_topics,
+    distinctive_words,
     document_completion,
     perplexity,
     split_by_token,
@@ -383,7 +384,8 @@ def test_topics_of_scikit_learn():
     assert document_completion(lda, X) == document_completion(lda.components_, X)
     assert perplexity(lda, X) == perplexity(lda.components_, X)
     np.testing.assert_array_equal(topic_coherence(lda, X), topic_coherence(lda.components_, X))
-    np.testing.assert_array_equal(top_words(lda), top_words(lda.components_))
+    for words in (top_words, distinctive_words):
+        np.testing.assert_array_equal(words(lda), words(lda.components_))
     assert topic_diversity(lda, 5) == topic_diversity(lda.components_, 5)
     np.testing.assert_array_equal(topic_exclusivity(lda), topic_exclusivity(lda.components_))
     order, distances = align_topics(lda, lda.components_[[2, 0, 1]])
@@ -579,6 +581,26 @@ def test_top_words_are_sorted_with_ties_by_index(topics, data):
     np.testing.assert_array_equal(top_words(topics, n), expected)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_distinctive_words_are_sorted_by_their_terms_of_the_relative_entropy(dtype):
+    topics = (random_topics(3, 5, 40) * np.random.default_rng(0).integers(2, size=(5, 40))).astype(dtype)
+    p = topics.sum(axis=0, dtype=float) / topics.sum(dtype=float)
+    for words, topic in zip(distinctive_words(topics, 40), topics.astype(float), strict=True):
+        phi = topic / topic.sum()
+        terms = [phi[v] * np.log(phi[v] / p[v]) if phi[v] else -np.inf for v in range(40)]
+        expected = sorted(range(40), key=lambda v: (-terms[v], v))
+        np.testing.assert_array_equal(words, expected)
+
+
+def test_words_that_topics_share_come_after_words_of_one_topic():
+    """Whatever their frequency; without differences the most probable words remain."""
+    topics = np.array([[900.0, 90.0, 9.0, 1.0, 0.0], [900.0, 90.0, 0.0, 1.0, 9.0]])
+    assert distinctive_words(topics, 2).tolist() == [[2, 0], [4, 0]]
+    assert distinctive_words(topics[:1], 4).tolist() == [[0, 1, 2, 3]]
+    assert distinctive_words(1.9e305 * topics, 2).tolist() == [[2, 0], [4, 0]]
+    assert distinctive_words(1e-320 * topics, 1).tolist() == [[2], [4]]
+
+
 def test_diversity_counts_different_words():
     # top two: {0, 1}, {1, 2}, {0, 1}: three words of six
     topics = np.array([[2, 3, 0, 0], [0, 3, 2, 1], [2, 3, 1, 0]])
@@ -694,6 +716,7 @@ ON_TOPICS = {
     "perplexity": lambda topics: perplexity(topics, X),
     "topic_coherence": lambda topics: topic_coherence(topics, X),
     "top_words": top_words,
+    "distinctive_words": lambda topics: distinctive_words(topics, 2),
     "topic_diversity": lambda topics: topic_diversity(topics, 2),
     "topic_exclusivity": topic_exclusivity,
     "align_topics": lambda topics: align_topics(topics, TOPICS),
