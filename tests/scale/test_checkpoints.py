@@ -124,14 +124,20 @@ def test_a_fit_that_has_ended_is_read_back_and_may_go_on(tmp_path, monkeypatch):
 @pytest.mark.parametrize("in_blocks", [False, True])
 @pytest.mark.parametrize(("ended", "more"), [(1, 5), (3, 8), (3, 4)])
 def test_averaged_epochs_are_those_of_the_longer_fit(ended, more, in_blocks, tmp_path):
-    """The longer fit averages its last epochs, if it has five; the shorter one has averaged none."""
+    """The longer fit averages its last epochs, if it has five; the shorter one has averaged none.
 
-    def fit(max_iter, **checkpoint):
-        est = SparseSCVB0LDA(K, max_iter=max_iter, random_state=0)
+    A longer fit that learns the prior leaves documents out from the beginning, and thus after the shorter fit only.
+    """
+
+    def fit(max_iter, doc_topic_prior=0.1, **checkpoint):
+        est = SparseSCVB0LDA(K, max_iter=max_iter, doc_topic_prior=doc_topic_prior, random_state=0)
         return blocks.fit(est, [X[:60], X[60:]], **checkpoint) if in_blocks else est.fit(X, **checkpoint)
 
     fit(ended, checkpoint=tmp_path)
     assert_same_bits(fit(more), fit(more, checkpoint=tmp_path), X)
+    fit(ended, None, checkpoint=tmp_path / "learned")
+    learned = fit(more, None, checkpoint=tmp_path / "learned")
+    assert (learned._fitted.model.prior_mass is not None) == (more >= 5 and not in_blocks)
 
 
 def test_two_checkpoints_are_kept(tmp_path):

@@ -406,12 +406,15 @@ class SparseSCVB0LDA(AdditiveTopics):
         recur = isinstance(schedule, MiniEpochs) and schedule.size is None and begin.rows.source is None
         if learns and recur and learned_later:
             leave_out(schedule, begin.rows, model.size(begin.stats))
-            model.learn_alpha = model.learn_alpha or schedule.n_unseen > 0
+            if schedule.n_unseen:
+                model.learn_alpha, model.prior_mass = True, model.doc_topic_prior.sum()
 
     def _resume(self, rows, resumed):
         begin = super()._resume(rows, resumed)
         max_iter = self._max_iter(rows)
         assemble_stochastic.move_last_passes(begin.schedule, self._n_averaged(max_iter), max_iter)
+        if not getattr(begin.schedule, "n_unseen", 0) and getattr(begin.schedule, "last_step", 0) is None:
+            self._leave_out(begin, begin.schedule.last_warm < max_iter)  # the shorter fit averaged nothing
         return begin
 
     def _view(self, model, documents, n_seen):

@@ -1,5 +1,7 @@
 """The prior of documents, learned from documents that the topics have not seen."""
 
+from contextlib import contextmanager
+
 import numpy as np
 
 from sparsemix._engine.loop import Hook, respond
@@ -8,6 +10,8 @@ from sparsemix._engine.loop import Hook, respond
 TOKENS, LEAST, SHARE = 1e4, 50, 0.1
 # Visits before each epoch.
 VISITS = 4
+# Epochs before the first visit: topics are alike at first.
+FORMING = 2
 
 
 def leave_out(schedule, documents, n_tokens):
@@ -27,15 +31,24 @@ class UnseenDocuments(Hook):
     def before(self, epoch, fit, stats):
         """See Hook."""
         model, batches = fit.model, fit.schedule.unseen
-        if not batches or epoch > fit.schedule.last_warm or model.sampler is not model.later_sampler:
+        if not batches or epoch > fit.schedule.last_warm or epoch <= FORMING:
             return stats
-        model.unseen = True
-        try:
+        with sampling(model):
             for _ in range(VISITS):
                 model.learn_prior_mass(draws(model, fit.rows, batches, fit.workers))
-        finally:
-            model.unseen = False
         return stats
+
+
+@contextmanager
+def sampling(model):
+    """Let the model sample topics of unseen documents, even while it visits others densely."""
+    sampler, model.sampler, model.unseen = model.sampler, model.later_sampler, True
+    model.sampler.begin(model)
+    try:
+        yield
+    finally:
+        model.sampler, model.unseen = sampler, False
+        sampler.begin(model)
 
 
 def draws(model, rows, batches, workers):
