@@ -140,8 +140,22 @@ def test_few_batches_learn_from_all_documents():
     assert not np.allclose(est.doc_topic_prior_, 0.1)
 
 
+@pytest.mark.parametrize("form", [lambda X: X, lambda X: X.toarray()], ids=["CSR", "dense"])
+def test_counts_that_are_not_whole_leave_the_mass(form):
+    """Parts of tokens look like draws from the prior each, and the mass would become huge."""
+    X = small()
+    tf_idf = form(X / np.sqrt((X**2).sum(axis=1))[:, None])
+    given = learned(tf_idf, 4, max_iter=8, batch_size=10, doc_topic_prior=None)
+    np.testing.assert_array_equal(given.doc_topic_prior_, 0.1)
+    shares = learned(tf_idf, 4, max_iter=8, batch_size=10).doc_topic_prior_
+    assert shares.sum() == pytest.approx(0.4, rel=1e-12)
+    assert np.ptp(shares) > 1e-3
+    counted = learned(form(X.astype(np.float32)), 4, max_iter=8, batch_size=10, doc_topic_prior=None)
+    assert abs(counted.doc_topic_prior_.sum() - 0.4) > 1e-3
+
+
 def test_first_block_of_a_stream_leaves_documents_out_until_it_is_counted():
     X = small(1000)
     est = SparseSCVB0LDA(4, doc_topic_prior="learned", random_state=0).partial_fit(X)
-    assert est._fitted.model.prior_mass > 0
+    assert abs(est._fitted.model.prior_mass - 0.4) > 1e-3
     assert est.components_.sum() - 4 * 30 * 0.01 == pytest.approx(X.sum(), rel=1e-5)

@@ -25,7 +25,7 @@ from sparsemix._typing import Folder, RowsLike, Seed, Weights
 from sparsemix.topics import _stopping
 from sparsemix.topics._additive_topics import AdditiveTopics
 from sparsemix.topics._collapsed import assemble_stochastic
-from sparsemix.topics._collapsed.unseen_documents import UnseenDocuments, leave_out
+from sparsemix.topics._collapsed.unseen_documents import UnseenDocuments, leave_out, whole
 from sparsemix.topics._evaluation import MET, Evaluation, check_held_out, set_aside, wanted_epochs
 from sparsemix.topics._fitted import FittedCounts
 from sparsemix.topics._parameters import MINI_EPOCH, MOST_VISITS, OF_STEPS
@@ -71,10 +71,11 @@ class SparseSCVB0LDA(AdditiveTopics):
         Dirichlet prior alpha of each topic in a document. "learned" learns a value for every topic, from 0.1, or 5 / K
         for more than 50 topics. Their sum comes from a few documents, a tenth at most, from which topics learn in the
         averaged epochs only. Fits over blocks, of fewer than ten batches, without averaged epochs, or by
-        ``learning_method="memoized"`` leave none out, and learn a sum that is too small for new documents. None learns
-        the prior if documents can be left out, and otherwise keeps 0.1 or 5 / K. Raise it to give documents more
-        topics. The dense initialisation does not affect it. ``sampler="dense"`` overestimates the prior of rare topics
-        by a factor of two or more, because every token is shared among all topics.
+        ``learning_method="memoized"`` leave none out, and learn a sum that is too small for new documents. The sum stays
+        if counts are not whole numbers, such as tf-idf, which does not show repetitions. None learns the prior if
+        documents can be left out, and otherwise keeps 0.1 or 5 / K. Raise it to give documents more topics. The dense
+        initialisation does not affect it. ``sampler="dense"`` overestimates the prior of rare topics by a factor of two
+        or more, because every token is shared among all topics.
     topic_word_prior : float or "learned", default=None
         Dirichlet prior beta of each word in a topic. None means 0.01. Raise it to give topics more words. "learned"
         begins with the default and learns one value for all words once per epoch.
@@ -380,7 +381,8 @@ class SparseSCVB0LDA(AdditiveTopics):
 
     def _learn_first(self, begin, workers):
         for hook in self._hooks(begin):
-            hook.before(0, Fit(begin.model, begin.rows, begin.schedule, None, workers), begin.stats)
+            fit = Fit(begin.model, begin.rows, begin.schedule, None, workers)
+            hook.before(begin.schedule.epoch + 1, fit, begin.stats)
         super()._learn_first(begin, workers)
 
     def _start_stream(self, rows, workers):
@@ -404,10 +406,14 @@ class SparseSCVB0LDA(AdditiveTopics):
         model, schedule = begin.model, begin.schedule
         learns = model.learn_alpha or self._params.doc_topic_prior is None
         recur = isinstance(schedule, MiniEpochs) and schedule.size is None and begin.rows.source is None
-        if learns and recur and learned_later:
+        if not learns or not recur or not learned_later:
+            return
+        counted = whole(begin.rows.X)
+        if counted:
             leave_out(schedule, begin.rows, model.size(begin.stats))
-            if schedule.n_unseen:
-                model.learn_alpha, model.prior_mass = True, model.doc_topic_prior.sum()
+        model.learn_alpha = model.learn_alpha or schedule.n_unseen > 0
+        if model.learn_alpha and (schedule.n_unseen or not counted):
+            model.prior_mass = model.doc_topic_prior.sum()
 
     def _resume(self, rows, resumed):
         begin = super()._resume(rows, resumed)

@@ -3,13 +3,17 @@
 from contextlib import contextmanager
 
 import numpy as np
+from scipy import sparse
 
+from sparsemix._engine.blocks import spans
 from sparsemix._engine.loop import Hook, respond
 
 # Documents that most epochs leave out: this number of tokens, at least LEAST documents, at most SHARE of all.
 TOKENS, LEAST, SHARE = 1e4, 50, 0.1
 # Visits before each epoch.
 VISITS = 4
+# Rows that are compared with whole numbers at a time.
+ROWS = 1 << 16
 # Epochs before the first visit: topics are alike at first.
 FORMING = 2
 
@@ -19,6 +23,12 @@ def leave_out(schedule, documents, n_tokens):
     n_documents = max(LEAST, TOKENS * documents.mass / n_tokens)
     n_batches = -(-documents.n_rows // schedule.batch_size)
     schedule.n_unseen = min(int(SHARE * n_batches), round(n_documents / schedule.batch_size) + 1)
+
+
+def whole(X):
+    """Whether all counts are whole numbers; others, such as tf-idf, do not show how often a topic is repeated."""
+    parts = (X[slice(*span)] for span in spans(X.shape[0], ROWS))
+    return all(np.array_equal(part, np.floor(part)) for part in (X.data if sparse.issparse(X) else X for X in parts))
 
 
 class UnseenDocuments(Hook):
