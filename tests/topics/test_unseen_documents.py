@@ -52,7 +52,7 @@ def test_order_of_unequal_priors_is_found():
     """Rare topics are hard to find, so that the topics are given."""
     alpha = 0.03 * 1.2 ** np.arange(K)
     X, topics = corpus(alpha, 2000, 60)
-    found = learned(X, init_params=topics + 1e-5).doc_topic_prior_
+    found = learned(X, init_params=topics + 1e-5, step_size=(30.0, 0.6)).doc_topic_prior_
     assert found.sum() == pytest.approx(alpha.sum(), rel=0.2)
     assert stats.spearmanr(found, alpha)[0] > 0.9
 
@@ -159,3 +159,10 @@ def test_first_block_of_a_stream_leaves_documents_out_until_it_is_counted():
     est = SparseSCVB0LDA(4, doc_topic_prior="learned", random_state=0).partial_fit(X)
     assert abs(est._fitted.model.prior_mass - 0.4) > 1e-3
     assert est.components_.sum() - 4 * 30 * 0.01 == pytest.approx(X.sum(), rel=1e-5)
+
+
+def test_rare_topics_keep_a_prior_when_a_fit_begins_again():
+    """Its first steps are large: shares of a few batches would leave topics without a prior, and then without words."""
+    X, _ = corpus(np.full(40, 0.1), 1000, 60)
+    est = SparseSCVB0LDA(40, warm_start=True, max_iter=5, random_state=0)
+    assert all(est.fit(X).doc_topic_prior_.min() > 0.04 for _ in range(3))

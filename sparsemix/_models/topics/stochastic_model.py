@@ -227,7 +227,8 @@ class StochasticCollapsedModel:
     def _learn_priors(self, stats):
         """Update alpha, and once per epoch beta."""
         documents = float(stats["documents"])
-        if self.learn_alpha and self.n_components > 1 and float(stats["per_prior"]) > 0.0:
+        whole_epoch = self.n_visited >= documents  # a few batches would leave rare topics without a prior
+        if self.learn_alpha and whole_epoch and self.n_components > 1 and float(stats["per_prior"]) > 0.0:
             self.doc_topic_prior = self._prior_from(stats)
             if self.prior_mass is not None:
                 self.doc_topic_prior *= self.prior_mass / self.doc_topic_prior.sum()

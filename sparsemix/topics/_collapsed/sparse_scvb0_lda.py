@@ -71,8 +71,8 @@ class SparseSCVB0LDA(AdditiveTopics):
         Dirichlet prior alpha of each topic in a document. "learned" learns a value for every topic, from 0.1, or 5 / K
         for more than 50 topics. Their sum comes from a few documents, a tenth at most, from which topics learn in the
         averaged epochs only. Fits over blocks, of fewer than ten batches, without averaged epochs, or by
-        ``learning_method="memoized"`` leave none out, and learn a sum that is too small for new documents. The sum stays
-        if counts are not whole numbers, such as tf-idf, which does not show repetitions. None learns the prior if
+        ``learning_method="memoized"`` leave none out, and learn a sum that is too small for new documents. The sum
+        stays if counts are not whole, such as tf-idf, which does not show repetitions. None learns the prior if
         documents can be left out, and otherwise keeps 0.1 or 5 / K. Raise it to give documents more topics. The dense
         initialisation does not affect it. ``sampler="dense"`` overestimates the prior of rare topics by a factor of two
         or more, because every token is shared among all topics.
