@@ -67,6 +67,7 @@ def measure(folder, kind, n_components, parameters, seed, seconds):
     begun = time.process_time()
     topics, prior = FITS.get(kind, ours)(train, n_components, seed, kind=kind, **parameters)
     spent = time.process_time() - begun
+    prior = np.broadcast_to(prior, n_components)  # that of scikit-learn is one number for all topics
     if hasattr(signal, "alarm"):
         signal.alarm(0)
     best, at = best_score(topics, test)

@@ -55,6 +55,8 @@ def test_a_measurement(kind, tmp_path):
     assert 1 / 3 <= found["distinct"] <= 1
     assert found["distinct"] <= found["distinctive"]
     assert found["own"] <= found["best"] + 0.05
+    if kind == "sklearn":
+        assert found["mass"] == pytest.approx(1.0)  # 1/K of each topic
     assert found["seconds"] > 0
 
 
