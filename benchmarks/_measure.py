@@ -14,7 +14,7 @@ THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_N
 
 
 class MeasurementError(RuntimeError):
-    """A child failed; it has written its traceback to stderr."""
+    """A child took too long, or failed and has written its traceback to stderr."""
 
 
 # Numbers of the cores that this process may use, before it is pinned.
@@ -27,17 +27,21 @@ def pin(cores):
         os.sched_setaffinity(0, cores)
 
 
-def run(task, cores, n_threads=None, **arguments):
+def run(task, cores, n_threads=None, limit=None, **arguments):
     """What ``task`` ("module:function") returns for these arguments, computed in a fresh process on these cores.
 
-    BLAS and OpenMP have ``n_threads``, by default as many as there are cores.
+    BLAS and OpenMP have ``n_threads``, by default as many as there are cores. A child that takes longer than
+    ``limit`` seconds by the clock is ended.
     """
     request = json.dumps({"task": task, "cores": cores, "arguments": arguments})
     environment = os.environ | dict.fromkeys(THREADS, str(n_threads or len(cores)))
-    child = subprocess.run(
-        [sys.executable, str(Path(__file__).resolve())],
-        input=request, stdout=subprocess.PIPE, text=True, env=environment, check=False,
-    )  # fmt: skip
+    try:
+        child = subprocess.run(
+            [sys.executable, str(Path(__file__).resolve())],
+            input=request, stdout=subprocess.PIPE, text=True, env=environment, check=False, timeout=limit,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        raise MeasurementError(f"{task} took longer than its limit of {limit:g} seconds") from None
     if child.returncode != 0:
         raise MeasurementError(f"{task} ended with code {child.returncode}")
     return json.loads(child.stdout.splitlines()[-1])

@@ -2,7 +2,6 @@
 
 import csv
 import io
-import signal
 import time
 import zipfile
 from importlib.util import find_spec
@@ -57,19 +56,15 @@ def passages(wheels, wheel, file, column):
     ]
 
 
-def measure(folder, kind, n_components, parameters, seed, seconds):
+def measure(folder, kind, n_components, parameters, seed):
     """Numbers of the topics of one fit, or what is missing."""
     if find_spec(kind) is None and not hasattr(sparsemix, kind):
         return {"missing": f"{kind} is not installed"}
     train, test = load(folder, "train"), load(folder, "test")
-    if hasattr(signal, "alarm"):
-        signal.alarm(int(seconds))
     begun = time.process_time()
     topics, prior = FITS.get(kind, ours)(train, n_components, seed, kind=kind, **parameters)
     spent = time.process_time() - begun
     prior = np.broadcast_to(prior, n_components)  # that of scikit-learn is one number for all topics
-    if hasattr(signal, "alarm"):
-        signal.alarm(0)
     best, at = best_score(topics, test)
     words = {"distinct": top_words(topics, LISTED), "distinctive": distinctive_words(topics, LISTED)}
     return {

@@ -67,10 +67,10 @@ def measured(options, corpus, folder, record):
         try:
             found = child(
                 options, "measure", folder=folder, kind=kind, n_components=n_components, parameters=parameters,
-                seed=seed, seconds=options.seconds,
+                seed=seed, limit=options.seconds,
             )  # fmt: skip
         except MeasurementError as error:
-            print(f"{label}: {error}", flush=True)
+            print(f"{label}, seed {seed}: {error}", flush=True)
             continue
         if "missing" in found:
             print(f"{label}: {found['missing']}", flush=True)
@@ -95,7 +95,7 @@ def parse(arguments=None):
     add("--texts", metavar="FOLDER", help="folder of the wheels with tales, novels and speeches")
     add("--K", type=int, dest="n_components", help="topics (default: 50; 32 of tales and novels, 100 of papers)")
     add("--seeds", type=int, default=3, help="fits of each contestant (default: %(default)s)")
-    add("--seconds", type=float, default=600.0, help="limit for a contestant (default: %(default)g)")
+    add("--seconds", type=float, default=600.0, help="limit for a fit and its scores (default: %(default)g)")
     add("--contestants", nargs="*", help=f"some of: {'; '.join(CONTESTANTS)}")
     add("--cores", type=int, nargs="*", default=CORES[:1], help="numbers of the cores to use (default: the first)")
     add_options(parser)

@@ -13,6 +13,7 @@ import _sharpness_tasks as tasks
 import sharpness
 from _results import read
 
+import sparsemix
 from sparsemix.datasets import make_sparse_lda
 from sparsemix.metrics import document_completion
 
@@ -48,7 +49,7 @@ def test_a_measurement(kind, tmp_path):
     train, test = tasks.split(tasks.sparse.csr_matrix(X, dtype=np.float32), None)
     tasks.save(tmp_path, "train", train)
     tasks.save(tmp_path, "test", test)
-    found = tasks.measure(tmp_path, kind, 3, {}, 1, 60)
+    found = tasks.measure(tmp_path, kind, 3, {}, 1)
     if kind == "no_such_package":
         assert found == {"missing": "no_such_package is not installed"}
         return
@@ -75,3 +76,33 @@ def test_records_name_what_was_measured(monkeypatch, tmp_path, capsys):
     assert {record["parameters"]["n_components"] for record in records} == {32}
     assert {record["label"] for record in records} == set(sharpness.CONTESTANTS) - {"tomotopy"}
     assert "tomotopy: no" in capsys.readouterr().out
+
+
+@pytest.fixture
+def call(monkeypatch, tmp_path):
+    """A function that runs the command on a made-up corpus and returns its records."""
+    X = make_sparse_lda(120, n_features=40, n_components=3, doc_length=40, random_state=0)[0].tocoo()
+    entries = "".join(f"{d + 1} {w + 1} {int(n)}\n" for d, w, n in zip(X.row, X.col, X.data, strict=True))
+    (tmp_path / "docword.made.txt").write_text(f"{X.shape[0]}\n{X.shape[1]}\n{X.nnz}\n{entries}", encoding="utf-8")
+    monkeypatch.setenv("PYTHONPATH", str(Path(sparsemix.__file__).parents[1]))
+
+    def run(*options):
+        data, kept = tmp_path / "docword.made.txt", tmp_path / "topics-sharpness.jsonl"
+        words = ["sharpness.py", "--data", str(data), "--K", "3", "--seeds", "1", "--record", str(tmp_path), *options]
+        monkeypatch.setattr(sys, "argv", words)
+        sharpness.main()
+        return read("topics-sharpness", tmp_path) if kept.exists() else []
+
+    return run
+
+
+def test_a_run_keeps_what_an_earlier_one_recorded(call):
+    call("--contestants", "CollapsedLDA")
+    records = call("--contestants", "scikit-learn")
+    assert [record["label"] for record in records] == ["CollapsedLDA", "scikit-learn"]
+    assert {record["corpus"] for record in records} == {"made, 108 documents"}
+
+
+def test_a_contestant_that_takes_too_long_is_named(call, capfd):
+    assert call("--contestants", "CollapsedLDA", "--seconds", "0.01") == []
+    assert "CollapsedLDA, seed 1: _sharpness_tasks:measure took longer than its limit" in capfd.readouterr().out
