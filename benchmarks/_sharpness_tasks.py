@@ -57,7 +57,7 @@ def measure(folder, kind, n_components, parameters, seed):
         return {"missing": f"{kind} is not installed"}
     train, test = load(folder, "train"), load(folder, "test")
     begun = time.process_time()
-    topics, prior = FITS.get(kind, ours)(train, n_components, seed, kind=kind, **parameters)
+    topics, prior, epochs = FITS.get(kind, ours)(train, n_components, seed, kind=kind, **parameters)
     spent = time.process_time() - begun
     prior = np.broadcast_to(prior, n_components)  # that of scikit-learn is one number for all topics
     best, at = best_score(topics, test)
@@ -65,7 +65,7 @@ def measure(folder, kind, n_components, parameters, seed):
     return {
         **{name: len(np.unique(listed)) / listed.size for name, listed in words.items()},
         "npmi": npmi(topics, train), "best": best, "prior": at, "own": score(topics, test, prior),
-        "mass": float(np.sum(prior)), "seconds": spent,
+        "mass": float(np.sum(prior)), "epochs": epochs, "seconds": spent,
     }  # fmt: skip
 
 
@@ -87,19 +87,19 @@ def best_score(topics, test):
         at = best
 
 
-# -- contestants: topics, and the prior of documents
+# -- contestants: topics, the prior of documents, and epochs
 
 
 def ours(X, n_components, seed, kind, **parameters):
     if parameters.get("doc_topic_prior") == "5/K":
         parameters["doc_topic_prior"] = min(0.1, 5.0 / n_components)
     model = getattr(sparsemix, kind)(n_components, random_state=seed, **parameters).fit(X)
-    return model.components_, model.doc_topic_prior_
+    return model.components_, model.doc_topic_prior_, model.n_iter_
 
 
 def scikit_learn(X, n_components, seed, kind):  # noqa: ARG001
     model = LatentDirichletAllocation(n_components, random_state=seed, n_jobs=1).fit(X)
-    return model.components_, model.doc_topic_prior_
+    return model.components_, model.doc_topic_prior_, model.n_iter_
 
 
 def tomotopy(X, n_components, seed, kind, iterations, averaged):  # noqa: ARG001
@@ -116,7 +116,7 @@ def tomotopy(X, n_components, seed, kind, iterations, averaged):  # noqa: ARG001
             columns = [int(word) for word in model.used_vocabs]
             for k, n in enumerate(model.get_count_by_topics()):
                 total[k, columns] += n * model.get_topic_word_dist(k)
-    return total, np.asarray(model.alpha, dtype=np.float64)
+    return total, np.asarray(model.alpha, dtype=np.float64), iterations
 
 
 FITS = {"sklearn": scikit_learn, "tomotopy": tomotopy}

@@ -39,7 +39,8 @@ N_TOPICS = {"tales": 32, "novels": 32, "nips": 100, "arxiv": 100}
 TUNED_ON = ["tales", "kos", "tweets_t", "nips", "reuters21578"]
 COLUMNS = {
     "distinct": "distinct words", "distinctive": "of the most distinctive", "npmi": "NPMI", "best": "best score",
-    "prior": "at prior", "own": "own score", "mass": "prior mass", "seconds": "s",
+    "prior": "at prior", "own": "own score", "mass": "prior mass",
+    "epochs": "epochs", "seconds": "s",
 }  # fmt: skip
 
 
@@ -93,7 +94,7 @@ def measured(options, corpus, folder, record):
             split=f"{corpus['n_test']} documents, a fifth of their words",
             parameters={"n_components": n_components, **parameters}, tuned_on=TUNED_ON if "Sparse" in kind else [],
         )  # fmt: skip
-        yield [label, seed, *(number(found.get(name), ".3f") for name in COLUMNS)]
+        yield [label, seed, *(number(found.get(name), "d" if name == "epochs" else ".3f") for name in COLUMNS)]
 
 
 def child(options, task, **arguments):

@@ -59,6 +59,7 @@ def test_a_measurement(kind, tmp_path):
     if kind == "sklearn":
         assert found["mass"] == pytest.approx(1.0)  # 1/K of each topic
     assert found["seconds"] > 0
+    assert 1 <= found["epochs"] <= 100
 
 
 def test_records_name_what_was_measured(monkeypatch, tmp_path, capsys):
