@@ -14,11 +14,6 @@ LEAST_TOKENS = 0.5
 SMALLEST = np.finfo(float).tiny
 
 
-def term_of(probability, mixed):
-    """A word's term of the relative entropy of a topic to the mixture of all topics, where it has ``mixed``."""
-    return probability * log(max(probability, 1e-300) / max(mixed, 1e-300))
-
-
 def relevance_order(pairs, data, position=POSITION):
     """Pairs of a word number and its probability in a topic, most relevant first.
 

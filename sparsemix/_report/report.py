@@ -17,11 +17,12 @@ from sparsemix._report.layout import MOST_TOPICS, affinities, similar_topics, to
 from sparsemix._report.naming import check_names
 from sparsemix._report.page import html_page
 from sparsemix._report.passages import passages
-from sparsemix._report.relevance import POSITION, relevance_order, relevant_words, term_of
+from sparsemix._report.relevance import POSITION, relevance_order, relevant_words
 from sparsemix._report.strata import FEW, bins_of_dates, bins_of_groups
 from sparsemix._typing import RowsLike
 from sparsemix._version import __version__
 from sparsemix.metrics import topic_coherence
+from sparsemix.metrics._topics import mean_topic, most_distinctive
 
 # Maximal number of documents in the report and per topic; words per topic, and fewer for many topics.
 DOCUMENTS, OF_TOPIC = 1000, 5
@@ -145,8 +146,9 @@ def report(
     word_counts = gathered.word_counts
     order = np.argsort(-gathered.weights, kind="stable")
     numbers = Numbers()
+    mean = mean_topic(components)
     topics = [
-        topic_record(k, components[k], gathered, coherence, word_counts, shown, numbers)
+        topic_record(k, components[k], mean, gathered, coherence, shown, numbers)
         for k in order.tolist()
     ]  # fmt: skip
     affinity = affinities(components[[topic["id"] for topic in topics[:MOST_TOPICS]]])
@@ -264,7 +266,7 @@ class Report:
         return [
             {
                 "topic": topic["id"], "token_share": topic["weight"], "coherence": topic["coherence"],
-                "words": [self.data["words"][v] for v in self._distinctive(topic)[:n_top_words]],
+                "words": [self.data["words"][v] for v in topic["distinctive"][:n_top_words]],
                 "relevant_words": [self.data["words"][v] for v in self._relevant(topic)[:n_top_words]],
                 "name": self.data.get("names", {}).get(topic["id"], ""),
             }
@@ -291,11 +293,6 @@ class Report:
         """
         self.data = {**self.data, "names": check_names(names, len(self.data["topics"]))}
         return self
-
-    def _distinctive(self, topic):
-        """Words of a topic, most distinctive first."""
-        mixed, pairs = self.data["mixed"], zip(topic["words"], topic["p"], strict=True)
-        return [v for v, p in sorted(pairs, key=lambda pair: -term_of(pair[1], mixed[pair[0]]))]
 
     def _relevant(self, topic):
         """Words of a topic, most relevant first."""
@@ -376,9 +373,9 @@ def coherence_of(components, X, n_top_words):
         return np.full(len(components), np.nan), f"not available ({error})"
 
 
-def topic_record(k, row, gathered, coherence, word_counts, n_words, numbers):
+def topic_record(k, row, mean, gathered, coherence, n_words, numbers):
     """Data of a topic for the page."""
-    words, probabilities = relevant_words(row, gathered.weights[k], word_counts, n_words)
+    words, probabilities = relevant_words(row, gathered.weights[k], gathered.word_counts, n_words)
     documents = zip(gathered.documents[k].tolist(), gathered.shares[k].tolist(), strict=True)
     return {
         "id": k,
@@ -386,6 +383,7 @@ def topic_record(k, row, gathered, coherence, word_counts, n_words, numbers):
         "coherence": None if np.isnan(coherence[k]) else round(float(coherence[k]), 4),
         "words": [numbers(v) for v in words.tolist()],
         "p": short(probabilities),
+        "distinctive": [numbers(v) for v in most_distinctive(row, mean, len(words)).tolist()],
         "documents": [[d, round(s, 3)] for d, s in documents if s > 0],
     }
 

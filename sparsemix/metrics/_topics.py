@@ -90,13 +90,20 @@ def distinctive_words(topics: Any, n_top_words: int = 10) -> Array:
            [0]]))
     """
     weights = read_topics(topics)
-    n, largest = check_n_top_words(n_top_words, weights.shape[1]), float(weights.max())
+    n, mean = check_n_top_words(n_top_words, weights.shape[1]), mean_topic(weights)
+    return np.array([most_distinctive(row, mean, n) for row in weights])
+
+
+def mean_topic(weights):
+    """Probability of each word in all topics together, which their row sums weight."""
+    largest = float(weights.max())
     mean = sum(row.astype(np.float64) / largest for row in weights)  # the sum of large weights overflows
-    return np.array([most_distinctive(row / float(row.max()), mean / mean.sum(), n) for row in weights])
+    return mean / mean.sum()
 
 
 def most_distinctive(row, mean, n):
     """Indices of the n words with the largest phi log(phi / p), p being the ``mean`` of all topics."""
+    row = row / float(row.max())
     phi = row / row.sum(dtype=np.float64)
     terms = np.full(len(row), -np.inf)
     held = np.flatnonzero(phi)

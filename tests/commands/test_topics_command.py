@@ -162,6 +162,8 @@ def test_topics_of_every_kind_of_input(tmp_path, capsys, texts, counts, writer):
     np.testing.assert_allclose(doc_topic.sum(axis=1), 1.0, atol=1e-6)
     assert (pipeline["topics"].verbose, pipeline["topics"].n_jobs) == (0, None)
     assert pipeline["counts"].get_feature_names_out().tolist() == sorted(" ".join(THEMES).split())
+    words = {row["topic"]: " ".join(row["words"]) for row in pipeline["topics"].topic_table(pipeline["counts"], 4)}
+    assert {int(row["topic"]): row["words"] for row in rows} == words
 
 
 def test_documents_have_names(tmp_path, texts, counts):

@@ -9,7 +9,7 @@ from scipy import sparse
 from scipy.special import psi
 from topic_cases import GIVEN, K, N, V, X
 
-from sparsemix import SparseLDA
+from sparsemix import SparseLDA, report
 from sparsemix.metrics import document_completion
 from sparsemix.topics._evaluation import unigram_completion
 
@@ -46,6 +46,16 @@ def test_topic_table_names_words_and_sorts_topics(case):
     assert len(est.topic_table()[0]["words"]) == 10
     assert len(est.topic_table(n_top_words=V + 5)[0]["words"]) == V  # there are no more
     assert list(pd.DataFrame(rows).columns) == ["topic", "token_share", "words"]
+
+
+@over(ONE_A_CLASS)
+def test_reports_list_the_words_of_topic_table(case):
+    est, names = case.fitted(), [f"word{v}" for v in range(V)]
+    for n in (3, 10, V):
+        words = {row["topic"]: row["words"] for row in est.topic_table(names, n)}
+        for row in report(est, X, names).table(n):
+            assert len(row["words"]) >= 3
+            assert row["words"] == words[row["topic"]][: len(row["words"])]
 
 
 @over(ONE_A_CLASS)
