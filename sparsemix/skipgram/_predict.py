@@ -261,7 +261,12 @@ class SkipGramPredictMixin(TopicPredictMixin):
 
     @plain_arguments
     def word_topic_table(
-        self, word: int | str, n_topics: int = 5, feature_names: Any = None, n_top_words: int = 10
+        self,
+        word: int | str,
+        n_topics: int = 5,
+        feature_names: Any = None,
+        n_top_words: int = 10,
+        order: str = "distinctive",
     ) -> list[dict[str, Any]]:
         """The most probable topics of a word, which are its senses, in the form of ``topic_table``.
 
@@ -274,7 +279,9 @@ class SkipGramPredictMixin(TopicPredictMixin):
         feature_names : array-like of shape (n_features,) or TokenSequences, default=None
             Names of the words, or the vectorizer.
         n_top_words : int, default=10
-            Words per topic, most distinctive first.
+            Words per topic.
+        order : {"distinctive", "probable"}, default="distinctive"
+            As in ``topic_table``.
 
         Returns
         -------
@@ -284,7 +291,7 @@ class SkipGramPredictMixin(TopicPredictMixin):
         check_is_fitted(self)
         feature_names = None if feature_names is None else self._words(feature_names)
         row = self.word_topics_[word_number(word, feature_names, self.n_features_in_)]
-        table = {record["topic"]: record for record in self.topic_table(feature_names, n_top_words)}
+        table = {record["topic"]: record for record in self.topic_table(feature_names, n_top_words, order)}
         best = np.argsort(-row, kind="stable")[:n_topics]
         return [table[int(k)] | {"probability": float(row[k])} for k in best]
 

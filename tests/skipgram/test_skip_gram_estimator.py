@@ -231,6 +231,10 @@ def test_similar_words_and_tables():
             est.most_similar(word, feature_names=NAMES if word == "nothing" else None)
     table = est.topic_table(NAMES, 3)
     assert sum(row["token_share"] for row in table) == pytest.approx(1.0)
+    probable = {row["topic"]: row["words"] for row in est.topic_table(NAMES, 3, order="probable")}
+    assert [list(NAMES[words]) for words in top_words(est, 3)] == [probable[k] for k in range(K)]
+    for row in est.word_topic_table("w3", 2, NAMES, 3, order="probable"):
+        assert row["words"] == probable[row["topic"]]
     senses = est.word_topic_table("w3", 2, NAMES, 3)
     assert senses[0]["probability"] == pytest.approx(est.word_topics_[3].max())
     assert senses[0]["words"] == next(row["words"] for row in table if row["topic"] == senses[0]["topic"])
