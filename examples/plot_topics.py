@@ -45,7 +45,7 @@ lda = SparseLDA(50, n_nonzero=8, max_iter=100, random_state=0, verbose=1).fit(X)
 coherence = topic_coherence(lda, X)
 topics = lda.components_ / lda.components_.sum(axis=1, keepdims=True)
 figure, axes = plt.subplots(3, 4, figsize=(10, 8), layout="constrained")
-for axis, row in zip(axes.flat, lda.topic_table(words), strict=False):
+for axis, row in zip(axes.flat, lda.topic_table(words, order="probable"), strict=False):
     k = row["topic"]
     probabilities = np.sort(topics[k])[::-1][: len(row["words"])]
     axis.barh(row["words"], probabilities)
