@@ -20,7 +20,7 @@ PRIOR = [0.1, 0.2, 0.3, 0.4, 1.0]
 
 
 @over(ONE_A_CLASS)
-def test_topic_table_names_words_and_sorts_topics(case):
+def test_topic_table_names_words_and_sorts_topics(case, capsys):
     pd = pytest.importorskip("pandas")
     est = case.fitted()
     rows = est.topic_table(n_top_words=4)
@@ -36,6 +36,9 @@ def test_topic_table_names_words_and_sorts_topics(case):
     for row in est.topic_table(n_top_words=4, order="probable"):
         order = np.argsort(-est.components_[row["topic"]], kind="stable")[:4]
         assert row["words"] == [f"column {v}" for v in order]
+    est.print_topics(names, n_top_words=4, order="probable")
+    probable = [row["words"] for row in est.topic_table(names, 4, order="probable")]
+    assert [line.split()[2:] for line in capsys.readouterr().out.splitlines()] == probable
     with pytest.raises(ValueError, match='order must be "distinctive" or "probable", got 3'):
         est.topic_table(order=3)
     named = est.topic_table(feature_names=np.array(names), n_top_words=4)
