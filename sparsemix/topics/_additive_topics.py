@@ -112,8 +112,8 @@ class AdditiveTopics(TopicPredictMixin, AdditiveEstimator):
 
         Notes
         -----
-        Changes of ``total_samples``, ``step_size`` and ``n_jobs`` take effect with the next call. Priors stay those of
-        ``fit``, or of the last initialisation of the topics.
+        Changes of ``total_samples``, ``step_size`` and ``n_jobs`` take effect with the next call. Given priors stay.
+        Learned ones change with the statistics, but for the sum of a document prior that unseen documents gave.
         """
         return self._partial_fit(X, sample_weight)
 

@@ -8,7 +8,7 @@ from scipy import sparse, stats
 from scipy.special import psi
 from test_scvb0_lda_oracles import ExactLDA
 
-from sparsemix import SparseSCVB0LDA
+from sparsemix import SparseSCVB0LDA, blocks
 from sparsemix._models.topics import gibbs_sampler
 from sparsemix.datasets import make_sparse_lda
 from sparsemix.topics._collapsed import unseen_documents
@@ -166,3 +166,19 @@ def test_rare_topics_keep_a_prior_when_a_fit_begins_again():
     X, _ = corpus(np.full(40, 0.1), 1000, 60)
     est = SparseSCVB0LDA(40, warm_start=True, max_iter=5, random_state=0)
     assert all(est.fit(X).doc_topic_prior_.min() > 0.04 for _ in range(3))
+
+
+def test_a_stream_after_a_fit_learns_shares_and_keeps_their_sum():
+    X = small(600)
+    est = learned(X[:400], 4, batch_size=10)
+    before = est.doc_topic_prior_.copy()
+    after = est.partial_fit(X[400:]).doc_topic_prior_
+    assert after.sum() == pytest.approx(before.sum(), rel=1e-9)
+    assert np.abs(after - before).max() > 1e-4
+
+
+def test_fits_over_blocks_learn_from_all_documents():
+    X = small(400)
+    est = blocks.fit(SparseSCVB0LDA(4, doc_topic_prior="learned", max_iter=4, random_state=0), [X[:200], X[200:]])
+    assert not np.allclose(est.doc_topic_prior_, 0.1, rtol=0.05)
+    assert est._fitted.model.prior_mass is None

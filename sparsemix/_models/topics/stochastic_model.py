@@ -73,6 +73,7 @@ class StochasticCollapsedModel:
         self.first_priors = (self.doc_topic_prior, self.topic_word_prior)
         self.prior_mass = None  # A, if learned from documents that the topics have not seen
         self.unseen = False  # the documents of this visit are not in the counts
+        self.n_forming = 0  # documents of a fit that are visited before alpha is learned
         self._tokens = {}  # token topics of the tiles of a chunk, by first row
         self.stats = None
         self.random_documents = False
@@ -227,8 +228,8 @@ class StochasticCollapsedModel:
     def _learn_priors(self, stats):
         """Update alpha, and once per epoch beta."""
         documents = float(stats["documents"])
-        whole_epoch = self.n_visited >= documents  # a few batches would leave rare topics without a prior
-        if self.learn_alpha and whole_epoch and self.n_components > 1 and float(stats["per_prior"]) > 0.0:
+        formed = self.n_visited >= self.n_forming
+        if self.learn_alpha and formed and self.n_components > 1 and float(stats["per_prior"]) > 0.0:
             self.doc_topic_prior = self._prior_from(stats)
             if self.prior_mass is not None:
                 self.doc_topic_prior *= self.prior_mass / self.doc_topic_prior.sum()
@@ -239,7 +240,7 @@ class StochasticCollapsedModel:
     def renewed(self, n_samples_seen):
         """A copy of the model for later documents, with its own samplers."""
         out = copy(self)
-        out.n_visited = n_samples_seen
+        out.n_visited, out.n_forming = n_samples_seen, 0
         out._tokens = {}
         out.later_sampler, out.first_sampler = copy(self.later_sampler), copy(self.first_sampler)  # drops memory
         out.later_sampler.forget()

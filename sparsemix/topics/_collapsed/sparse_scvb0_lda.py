@@ -376,7 +376,8 @@ class SparseSCVB0LDA(AdditiveTopics):
         begin = super()._begin_stream(documents, rng, workers)
         if params.total_samples is None and params.learning_method == "online":
             assemble_stochastic.prepare_first_passes(params, begin, rng, self._stream_first_passes)
-            self._leave_out(begin, True)
+            begin.model.n_forming = len(begin.rows)
+            self._leave_out(begin)
         return begin
 
     def _learn_first(self, begin, workers):
@@ -394,19 +395,23 @@ class SparseSCVB0LDA(AdditiveTopics):
         begin = super()._begin_fit(documents, rng, workers, warm)
         begin.model.batch_size = assemble_stochastic.batch_size(self._params, documents, begin.model.size(begin.stats))
         assemble_stochastic.join_minibatches(self._params, begin)
-        max_iter = self._max_iter(documents)
-        self._leave_out(begin, getattr(begin.schedule, "last_warm", max_iter) < max_iter)
+        if begin.rows.source is None:
+            begin.model.n_forming = len(begin.rows)  # the first batches would leave rare topics without a prior
+        self._leave_out(begin, self._max_iter(documents))
         return begin
 
     def _hooks(self, begin):
         return [UnseenDocuments()] if getattr(begin.schedule, "n_unseen", 0) else []
 
-    def _leave_out(self, begin, learned_later):
-        """Leave documents out of a fit in memory that will learn from them later. By default, they decide the prior."""
+    def _leave_out(self, begin, max_iter=None):
+        """Leave documents out of a fit in memory that will learn from them later. By default, they decide the prior.
+
+        ``max_iter`` is the number of epochs; None for the first block of a stream, which is counted later.
+        """
         model, schedule = begin.model, begin.schedule
         learns = model.learn_alpha or self._params.doc_topic_prior is None
         recur = isinstance(schedule, MiniEpochs) and schedule.size is None and begin.rows.source is None
-        if not learns or not recur or not learned_later:
+        if not learns or not recur or (max_iter is not None and schedule.last_warm >= max_iter):
             return
         counted = whole(begin.rows.X)
         if counted:
@@ -419,8 +424,8 @@ class SparseSCVB0LDA(AdditiveTopics):
         begin = super()._resume(rows, resumed)
         max_iter = self._max_iter(rows)
         assemble_stochastic.move_last_passes(begin.schedule, self._n_averaged(max_iter), max_iter)
-        if not getattr(begin.schedule, "n_unseen", 0) and getattr(begin.schedule, "last_step", 0) is None:
-            self._leave_out(begin, begin.schedule.last_warm < max_iter)  # the shorter fit averaged nothing
+        if not self._hooks(begin) and getattr(begin.schedule, "last_step", 0) is None:
+            self._leave_out(begin, max_iter)  # the shorter fit averaged nothing
         return begin
 
     def _view(self, model, documents, n_seen):
