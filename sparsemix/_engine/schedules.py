@@ -271,7 +271,7 @@ class MiniEpochs(Stochastic):
 
     @property
     def unseen(self):
-        """Batches that no epoch has visited so far and this one will not visit."""
+        """Batches that this epoch leaves out."""
         return self._recurring()[: self.n_unseen]
 
     def _recurring(self):

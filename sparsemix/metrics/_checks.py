@@ -91,6 +91,12 @@ def check_token_list(X, first_row, remedy):
         )
 
 
+def first_part(X):
+    """The first entry of a CSR matrix that is not a whole number, or None."""
+    parts = np.flatnonzero(X.data != np.floor(X.data)) if X.dtype.kind == "f" else ()
+    return int(parts[0]) if len(parts) else None
+
+
 def row_of(X, entry):
     """Row of an entry of a CSR matrix."""
     return int(np.searchsorted(X.indptr, entry, side="right")) - 1

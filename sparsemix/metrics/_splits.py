@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 
 from sparsemix._estimator.parameters import plain_arguments
 from sparsemix._typing import RowsLike, Seed, SparseArray
-from sparsemix.metrics._checks import check_share, check_token_list, read_counts, row_of
+from sparsemix.metrics._checks import check_share, check_token_list, first_part, read_counts, row_of
 
 # Entries (types or tokens) whose keys are computed at once: some 50 MB of scratch memory.
 BLOCK_ENTRIES = 1 << 20
@@ -132,10 +132,9 @@ def seed_of(random_state):
 
 def check_whole(X):
     """Raise for counts that are not whole numbers, or too large to list their tokens."""
-    broken = np.flatnonzero(X.data != np.rint(X.data)) if X.dtype.kind == "f" else []
-    if len(broken):
+    if (part := first_part(X)) is not None:
         raise ValueError(
-            f"X has the count {X.data[broken[0]]} in row {row_of(X, broken[0])}, which cannot be divided into tokens; "
+            f"X has the count {X.data[part]} in row {row_of(X, part)}, which cannot be divided into tokens; "
             "round the counts or divide documents by type"
         )
     check_token_list(X, 0, "divide documents by type")

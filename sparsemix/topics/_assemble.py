@@ -1,8 +1,10 @@
 """Priors, initial topics and documents from the parameters of topic estimators, with checks of shapes."""
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils import check_array
 
+from sparsemix._engine.blocks import spans
 from sparsemix._engine.documents import Documents
 from sparsemix._estimator.input.checks import LARGEST_COUNT, SMALLEST_PRIOR, check_magnitude, of_positive_weight
 from sparsemix._estimator.input.forms import floats_of
@@ -26,6 +28,12 @@ def weighted_documents(X, sample_weight, dtype, may_be_empty=False):
     if not may_be_empty and not documents.informative:
         raise ValueError("no document of X has a token of positive weight; give at least one that is not empty")
     return documents
+
+
+def count_blocks(X):
+    """Yield the first row and the counts of blocks of a CSR matrix or a dense array, as CSR."""
+    for start, stop in spans(X.shape[0], 1 << 16 if sparse.issparse(X) else max(1, (1 << 20) // X.shape[1])):
+        yield start, sparse.csr_array(X[start:stop])
 
 
 def is_learned(prior):

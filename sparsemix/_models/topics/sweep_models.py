@@ -141,6 +141,9 @@ class ZeroOrderModel(SweepModel):
         """Type of the responsibilities."""
         return self.dtype
 
+    def _doc_topic(self, x):
+        """None: alpha is learned from the responsibilities themselves."""
+
     def random_state(self, x, rng):
         """Responsibilities (nnz, K) drawn from a flat Dirichlet distribution."""
         gamma = rng.standard_exponential((len(x.indices), self.n_components), dtype=self.dtype)
@@ -223,6 +226,7 @@ class SecondOrderModel(ZeroOrderModel):
     objective = "lower_bound"
     has_bound = True
     learn_every = 1
+    _doc_topic = SweepModel._doc_topic
     by_word = ("word_topic", "word_variance")
     by_component = ("count", "count_variance")
 

@@ -1,14 +1,12 @@
 """Model and initial state of CollapsedLDA from its parameters."""
 
 import numpy as np
-from scipy import sparse
 
-from sparsemix._engine.blocks import spans
 from sparsemix._engine.sweeps import RowState
 from sparsemix._models.topics.sweep_models import MODELS
-from sparsemix.metrics._checks import check_token_list, row_of
+from sparsemix.metrics._checks import check_token_list, first_part, row_of
 from sparsemix.topics import _start
-from sparsemix.topics._assemble import given_topics, priors
+from sparsemix.topics._assemble import count_blocks, given_topics, priors
 
 # Whole numbers below this are exact in single precision.
 EXACT = 1 << 24
@@ -16,12 +14,10 @@ EXACT = 1 << 24
 
 def check_whole(X):
     """Raise unless all counts are whole numbers, and small enough to list their tokens."""
-    for start, stop in spans(X.shape[0], 1 << 16 if sparse.issparse(X) else max(1, (1 << 20) // X.shape[1])):
-        block = sparse.csr_array(X[start:stop])
-        broken = np.flatnonzero(block.data != np.floor(block.data))
-        if len(broken):
+    for start, block in count_blocks(X):
+        if (part := first_part(block)) is not None:
             raise ValueError(
-                f"row {start + row_of(block, broken[0])} of X has the count {block.data[broken[0]]}, and Gibbs "
+                f"row {start + row_of(block, part)} of X has the count {block.data[part]}, and Gibbs "
                 'sampling needs whole numbers of tokens; round the counts, or use inference="cvb0"'
             )
         check_token_list(block, start, 'use inference="cvb0", which needs none')

@@ -3,17 +3,15 @@
 from contextlib import contextmanager
 
 import numpy as np
-from scipy import sparse
 
-from sparsemix._engine.blocks import spans
 from sparsemix._engine.loop import Hook, respond
+from sparsemix.metrics._checks import first_part
+from sparsemix.topics._assemble import count_blocks
 
 # Documents that most epochs leave out: this number of tokens, at least LEAST documents, at most SHARE of all.
 TOKENS, LEAST, SHARE = 1e4, 50, 0.1
 # Visits before each epoch.
 VISITS = 4
-# Rows that are compared with whole numbers at a time.
-ROWS = 1 << 16
 # Epochs before the first visit: topics are alike at first.
 FORMING = 2
 
@@ -27,8 +25,7 @@ def leave_out(schedule, documents, n_tokens):
 
 def whole(X):
     """Whether all counts are whole numbers; others, such as tf-idf, do not show how often a topic is repeated."""
-    parts = (X[slice(*span)] for span in spans(X.shape[0], ROWS))
-    return all(np.array_equal(part, np.floor(part)) for part in (X.data if sparse.issparse(X) else X for X in parts))
+    return all(first_part(block) is None for _, block in count_blocks(X))
 
 
 class UnseenDocuments(Hook):
