@@ -152,7 +152,7 @@ class Contest:
             "split": f"{corpus['n_test']} documents, a fifth of their words",
             "parameters": {"n_components": record["n_components"], "n_jobs": record["n_jobs"],
                            **({} if options.own_end else {"budget": options.seconds}), **own},
-            "prior": ("given" if "doc_topic_prior" in own else "5/K") if ours else prior, "seed": record["seed"],
+            "prior": prior_of_ours(peer_of(record), own) if ours else prior, "seed": record["seed"],
             "clock": "processor" if options.cpu else "wall", "tuned_on": TUNED_ON if ours else [],
         }  # fmt: skip
         if record["mode"] == "transform":
@@ -164,6 +164,13 @@ class Contest:
             end = curve[-1] | {"tokens_per_second": record["tokens_per_second"]}
             self.recorder.add("topics", seconds=end.pop("seconds"), scores=end, curve=curve, memory=record["bytes"],
                               **fields)  # fmt: skip
+
+
+def prior_of_ours(estimator, parameters):
+    """What a record of ours calls the prior of documents."""
+    if "doc_topic_prior" in parameters:
+        return "given"
+    return "learned" if estimator == "SparseSCVB0LDA" else "5/K"
 
 
 def doc_topic_prior(n_components):
