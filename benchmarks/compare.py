@@ -36,6 +36,7 @@ TASKS = {
     "SparseLDA, stream": (DOCUMENTS, "Stream(SparseLDA(50, random_state=0))"),
     "SparseSCVB0LDA": (DOCUMENTS, "SparseSCVB0LDA(100, random_state=0)"),
     "CollapsedLDA": (DOCUMENTS, "CollapsedLDA(50, max_iter=15, random_state=0)"),
+    "GibbsLDA": (DOCUMENTS, "GibbsLDA(50, max_iter=15, random_state=0)"),
     "SkipGramTopicModel": (
         "D = load_docstrings().texts[:1500]; S = TokenSequences(min_df=5).fit_transform(D); A, B = S[:1300], S[1300:]",
         "SkipGramTopicModel(30, random_state=0)",

@@ -16,10 +16,11 @@ with quiet_interrupts():
         SparseVonMisesFisherMixture,
     )
     from sparsemix.skipgram import SkipGramTopicModel, TokenSequences
-    from sparsemix.topics import CollapsedLDA, SparseLDA, SparseSCVB0LDA
+    from sparsemix.topics import CollapsedLDA, GibbsLDA, SparseLDA, SparseSCVB0LDA
 
 __all__ = [
     "CollapsedLDA",
+    "GibbsLDA",
     "GibbsNGGPMixture",
     "Report",
     "SkipGramTopicModel",

@@ -21,6 +21,7 @@ from topic_cases import GIVEN, LEARNED, K, V, X
 
 from sparsemix import (
     CollapsedLDA,
+    GibbsLDA,
     GibbsNGGPMixture,
     SkipGramTopicModel,
     SparseBernoulliMixture,
@@ -35,9 +36,10 @@ from sparsemix._models.clusters.model import GibbsModel, StreamingModel
 from sparsemix._models.mixture.model import LinearMixture, MixtureModel
 from sparsemix._models.skipgram.stochastic_model import StochasticSkipGramModel
 from sparsemix._models.skipgram.sweep_models import GibbsSkipGramModel, WalkingSkipGramModel
+from sparsemix._models.topics.exact_model import ExactModel
 from sparsemix._models.topics.stochastic_model import StochasticCollapsedModel
 from sparsemix._models.topics.sweep_models import GibbsModel as GibbsTopics
-from sparsemix._models.topics.sweep_models import SecondOrderModel, ZeroOrderModel
+from sparsemix._models.topics.sweep_models import SecondOrderModel, UncollapsedModel, ZeroOrderModel
 from sparsemix._models.topics.variational_model import TopicModel
 from sparsemix.datasets import make_sparse_lda
 
@@ -234,9 +236,15 @@ def scvb0(name, sampler, learning_method, **params):
 
 
 def collapsed(name, method, **params):
-    model = {"cvb0": ZeroOrderModel, "cvb": SecondOrderModel, "gibbs": GibbsTopics}[method]
+    model = {"cvb0": ZeroOrderModel, "cvb": SecondOrderModel, "cvb_exact": ExactModel, "gibbs": GibbsTopics}[method]
     params = {"max_iter": 3, "tol": 0.0, "random_state": 0} | params
     return Case(name, CollapsedLDA(K, inference=method, **params), COUNTS, model)
+
+
+def chains(name, sampler, **params):
+    model = {"collapsed": GibbsTopics, "uncollapsed": UncollapsedModel}[sampler]
+    params = {"max_iter": 3, "burn_in": 2, "thin": 1, "random_state": 0} | params  # one sample: the topics
+    return Case(name, GibbsLDA(K, inference=sampler, **params), COUNTS, model)
 
 
 def clusters(name, cls, model, likelihood, **params):
@@ -328,7 +336,7 @@ CASES = [
     scvb0("scvb0 gibbs", "gibbs", "memoized", init_params="uniform"),
     scvb0("scvb0 gibbs online", "gibbs", "online"),
     scvb0("scvb0 gibbs after steps", "gibbs", "online", init_params="random", batch_size=1),
-    scvb0("scvb0 gibbs priors", "gibbs", "online", init_params="random", batch_size=1, **LEARNED),
+    scvb0("scvb0 gibbs priors", "gibbs", "online", init_params="random", batch_size=1, n_averaged_iter=0, **LEARNED),
     scvb0("scvb0 dense priors", "dense", "memoized", topic_word_prior="learned"),
     scvb0("scvb0 mhw priors", "mhw", "online", doc_topic_prior="learned"),
     scvb0("scvb0 gibbs averages", "gibbs", "online", n_averaged_iter=2),
@@ -343,6 +351,9 @@ CASES = [
     collapsed("cvb priors", "cvb", doc_topic_prior="learned", max_iter=13),
     collapsed("gibbs", "gibbs", burn_in=1, thin=1),
     collapsed("gibbs priors", "gibbs", **LEARNED, max_iter=13),
+    collapsed("cvb exact", "cvb_exact", doc_topic_prior=PRIOR),
+    chains("chains", "collapsed"),
+    chains("chains, uncollapsed", "uncollapsed", doc_topic_prior="learned", max_iter=12, burn_in=11),
     *(streaming(f"stream {likelihood}", likelihood) for likelihood in LIKELIHOODS),
     *(streaming(f"epochs {likelihood}", likelihood, max_iter=3) for likelihood in LIKELIHOODS),
     streaming("stream inverse Gaussian", "multinomial", discount=0.5, u_rule=("quadrature", "count"),

@@ -29,7 +29,9 @@ ESTIMATORS = [
 ]  # fmt: skip
 CLASSES = {
     "CASES of tests/estimator_cases.py": estimator_cases.CLASSES,
-    "SETTINGS of tests/estimators/test_sklearn_checks.py": [type(each[0]) for each in test_sklearn_checks.SETTINGS],
+    "SETTINGS of tests/estimators/test_sklearn_checks.py": [
+        type(est) for est in [*(each[0] for each in test_sklearn_checks.SETTINGS), *test_sklearn_checks.WHOLE]
+    ],
     "FAMILIES of tests/estimators/test_documentation.py": [
         cls for family in test_documentation.FAMILIES.values() for cls in family
     ],

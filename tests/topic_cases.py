@@ -5,7 +5,7 @@ from row_cases import bad_weights
 from scipy import sparse
 from sklearn.feature_extraction.text import CountVectorizer
 
-from sparsemix import CollapsedLDA, SparseSCVB0LDA
+from sparsemix import CollapsedLDA, GibbsLDA, SparseSCVB0LDA
 from sparsemix.datasets import make_sparse_lda
 
 K, V, N = 5, 30, 60
@@ -172,7 +172,7 @@ def assert_valid(est, rows):
         np.testing.assert_allclose(sums, stats["count"], rtol=1e-3, atol=1e-5 * tokens)
         return
     assert all(np.isfinite(value) for record in est.history_ for value in record.values())
-    if isinstance(est, CollapsedLDA):
+    if isinstance(est, (CollapsedLDA, GibbsLDA)):
         sums = est.components_.sum(axis=0, dtype=float) - est.n_components * est.topic_word_prior_
         totals = np.asarray(rows.sum(axis=0)).ravel()
         np.testing.assert_allclose(sums, totals, rtol=1e-4, atol=1e-5 * tokens)

@@ -1,7 +1,7 @@
-"""SparseSCVB0LDA and CollapsedLDA from commit to commit: small, so that a regression shows and a run stays short."""
+"""SparseSCVB0LDA, CollapsedLDA and GibbsLDA from commit to commit, small."""
 
 from asv_suite import _measures
-from sparsemix import CollapsedLDA, SparseSCVB0LDA
+from sparsemix import CollapsedLDA, GibbsLDA, SparseSCVB0LDA
 from sparsemix.datasets import make_sparse_lda
 
 N_DOCUMENTS, N_TEST, N_WORDS, N_TOPICS, PASSES, SWEEPS = 3_000, 500, 2_000, 20, 5, 20
@@ -56,14 +56,15 @@ class Batch:
     """Common parts of collapsed inference in batch: a fit of some sweeps."""
 
     param_names = ("n_components", "method")
-    params = ([20, 100], ["cvb0", "cvb", "gibbs"])
+    params = ([20, 100], ["cvb0", "cvb", "gibbs", "uncollapsed"])
 
     def setup(self, n_components, method):
         self.X, self.X_test = documents()
-        self.model = CollapsedLDA(
-            n_components, inference=method, doc_topic_prior=0.1, topic_word_prior=0.01, max_iter=SWEEPS, tol=0.0,
-            random_state=0,
-        )  # fmt: skip
+        priors = {"doc_topic_prior": 0.1, "topic_word_prior": 0.01, "max_iter": SWEEPS, "random_state": 0}
+        if method == "uncollapsed":
+            self.model = GibbsLDA(n_components, inference=method, **priors)
+        else:
+            self.model = CollapsedLDA(n_components, inference=method, tol=0.0, **priors)
 
 
 class BatchTime(Batch, _measures.FitTime):

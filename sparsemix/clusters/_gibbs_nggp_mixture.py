@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from sparsemix._compat import FitObserver, Interval, StrOptions, _fit_context, with_callbacks
+from sparsemix._engine.chains import best_chain, disagreement, log_joints, r_hat
 from sparsemix._engine.monitor import Monitor
 from sparsemix._engine.sweeps import RowState, Sweeps, run
 from sparsemix._estimator.absent import UNFITTED, Absent
@@ -35,11 +36,6 @@ from sparsemix.clusters._predict import ClusterPredictMixin
 from sparsemix.clusters._samples import Samples
 from sparsemix.clusters._split_merge import SplitMerge
 
-# A larger R-hat means that the chains disagree.
-DISAGREE = 1.1
-# The same for the halves of one chain, and the minimum number of its draws. R-hat of ten chains over well separated
-# blobs and ten over bars was at most 1.01 for 100 draws and 1.14 for 50; with 20 draws one in 20 was above 1.2.
-HALVES_DISAGREE, RELIABLE = 1.2, 50
 # Minimum weight of a row. The sampler removes clusters of mass below 1e-9 as round-off.
 SMALLEST_WEIGHT = 1e-8
 
@@ -275,7 +271,10 @@ class GibbsNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator):
                 if observer.stopped:
                     break
             self._publish(fits)
-            self._warn(fits)
+            found = disagreement(self.chain_log_joints_, self.r_hat_, fits[0].samples.burn_in)
+            if found is not None:
+                message = f"{found}, or see its clusters as one of several explanations"
+                warnings.warn(message, ConvergenceWarning, stacklevel=2)
             if counts:
                 warn_if_single(rows, params.word_prior, self.labels_)
             observer.finish()
@@ -372,7 +371,7 @@ class GibbsNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator):
 
     def _attributes(self, monitors, n_rows):
         """Fitted attributes of the chain with the highest mean log joint."""
-        monitor = max(monitors, key=lambda one: np.mean(log_joints(one)[len(one.history) // 2 :]))
+        monitor = best_chain(monitors)
         fitted, in_order = monitor.samples.representative(monitor.model, monitor.stats)
         labels = np.full(n_rows, -1, dtype=np.int64)
         labels[monitor.model.numbers] = in_order
@@ -394,22 +393,6 @@ class GibbsNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator):
         vars(self).update(self._attributes(fits, fits[0].n_rows))
         return True
 
-    def _warn(self, fits):
-        """Warn if the chains, or the halves of a single one, disagree: then they are not samples of one posterior."""
-        draws = len(fits[0].history) - fits[0].samples.burn_in
-        alone = len(fits) == 1
-        if not self.r_hat_ > (HALVES_DISAGREE if alone else DISAGREE) or (alone and draws < RELIABLE):
-            return
-        if not alone:
-            means = [float(np.mean(values[len(values) // 2 :])) for values in self.chain_log_joints_]
-            found = f"the {len(fits)} chains disagree: R-hat of log_joint is {self.r_hat_:.2f}, its means are "
-            found += f"{', '.join(f'{mean:.1f}' for mean in means)}; the best chain is kept. Raise max_iter"
-        else:
-            found = f"the chain has not converged: R-hat of log_joint over its halves is {self.r_hat_:.2f}; raise "
-            found += "max_iter, compare several chains (n_chains=4)"
-        message = f"{found}, or see its clusters as one of several explanations"
-        warnings.warn(message, ConvergenceWarning, stacklevel=3)
-
 
 def concentration_prior(params):
     """Shape and rate of the gamma prior of the concentration, or None."""
@@ -419,20 +402,3 @@ def concentration_prior(params):
     if len(given) != 2 or not all(isinstance(value, numbers.Real) and 0 < value < np.inf for value in given):
         raise ValueError(f"concentration_prior is {given}; give two positive numbers, shape and rate, or None")
     return given
-
-
-def log_joints(monitor):
-    """Log joint of each epoch of a chain."""
-    return np.array([record["log_joint"] for record in monitor.history])
-
-
-def r_hat(chains):
-    """Potential scale reduction of split chains ([4]_, Eq. 3); NaN with fewer than four draws."""
-    n = min(len(chain) for chain in chains) // 2
-    if n < 2:
-        return np.nan
-    halves = np.array([part for chain in chains for part in (chain[:n], chain[n : 2 * n])])
-    within, between = halves.var(axis=1, ddof=1).mean(), halves.mean(axis=1).var(ddof=1)
-    if within == 0.0:
-        return 1.0 if between == 0.0 else np.inf
-    return float(np.sqrt((n - 1) / n + between / within))

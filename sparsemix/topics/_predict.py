@@ -93,18 +93,29 @@ class TopicPredictMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         check_is_fitted(self)
         X = check_counts(self, X, reset=False)
         theta = np.empty((X.shape[0], self._n_features_out), dtype=feature_dtype(X))
-        table, linear = self._fitted.table, self._fitted.linear
+        averaged = self._averaged
         with Workers(self._params.n_jobs) as workers:
             for start, stop in spans(X.shape[0], DOCUMENTS):
                 block = canonical(X[start:stop])
-                inferred = infer_doc_topic(
-                    block, table, self.doc_topic_prior_, max_iter=self._params.max_doc_update_iter, tol=TRANSFORM_TOL,
-                    linear=linear, workers=workers,
-                )  # fmt: skip
-                if normalize:
-                    inferred /= inferred.sum(axis=1, keepdims=True)
-                theta[start:stop] = inferred
+                theta[start:stop] = sum(
+                    self._infer(each, block, normalize, workers) for each in averaged
+                ) / len(averaged)
         return theta
+
+    @property
+    def _averaged(self):
+        """Fitted topics over which predictions are averaged."""
+        return [self._fitted]
+
+    def _infer(self, fitted, block, normalize, workers):
+        """Parameters, or means, of the Dirichlet distributions of a block of documents under some topics, (n, K)."""
+        inferred = infer_doc_topic(
+            block, fitted.table, fitted.model.doc_topic_prior, max_iter=self._params.max_doc_update_iter,
+            tol=TRANSFORM_TOL, linear=fitted.linear, workers=workers,
+        )  # fmt: skip
+        if normalize:
+            inferred /= inferred.sum(axis=1, keepdims=True)
+        return inferred
 
     def score(self, X: RowsLike, y: object = None) -> float:  # noqa: ARG002
         """Held-out log likelihood per token, by document completion.

@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from sparsemix import GibbsNGGPMixture, StreamingNGGPMixture
 from sparsemix._engine.blocks import Rows
+from sparsemix._engine.chains import r_hat
 from sparsemix._engine.documents import Documents
 from sparsemix._models.clusters import model as model_module
 from sparsemix._models.clusters.model import GibbsModel
@@ -20,7 +21,6 @@ from sparsemix._models.clusters.multinomial_slots import MultinomialSlots
 from sparsemix._models.clusters.state import ClusterState
 from sparsemix._stats.nggp import NGGP
 from sparsemix.clusters import _split_merge as module
-from sparsemix.clusters._gibbs_nggp_mixture import r_hat
 from sparsemix.clusters._split_merge import SplitMerge, log_split_ratio
 
 BETA = 0.3

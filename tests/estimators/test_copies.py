@@ -113,10 +113,11 @@ def test_pickle_holds_no_tables(case):
 
 @over(CASES)
 def test_pickle_holds_no_rows(case):
-    """What remains of ten times as many rows are sums, and labels where they are attributes."""
+    """What remains of ten times as many rows are sums, and labels and proportions that are attributes."""
     few, rows = case.fitted(), case.data.rows
     many = case.make().fit((sparse.vstack if case.data.sparse else np.vstack)([rows] * 10))
     for est in (few, many):
-        vars(est).pop("labels_", None)
+        for name in ("labels_", "_doc_counts"):
+            vars(est).pop(name, None)
     added = 9 * (12 * rows.nnz if case.data.sparse else rows.nbytes)
     assert len(pickle.dumps(many)) < len(pickle.dumps(few)) + added / 5

@@ -9,6 +9,7 @@ from estimator_cases import CLASSES
 
 from sparsemix import (
     CollapsedLDA,
+    GibbsLDA,
     GibbsNGGPMixture,
     SkipGramTopicModel,
     SparseBernoulliMixture,
@@ -21,7 +22,7 @@ from sparsemix import (
 )
 
 FAMILIES = {
-    "topics": [SparseLDA, SparseSCVB0LDA, CollapsedLDA],
+    "topics": [SparseLDA, SparseSCVB0LDA, CollapsedLDA, GibbsLDA],
     "clusters": [StreamingNGGPMixture, GibbsNGGPMixture],
     "mixtures": [SparseGaussianMixture],
     "linear": [SparseVonMisesFisherMixture, SparseMultinomialMixture, SparseBernoulliMixture],
@@ -62,6 +63,8 @@ TEXTS_DIFFER = {
     ("topics", "init_params"): "the initialisations of the method",
     ("topics", "max_iter"): "whether a fit converges",
     ("topics", "tol"): "criterion: the bound, or changes of responsibilities",
+    ("topics", "inference"): "the methods of each class",
+    ("topics", "thin"): "whether the samples are stored",
     ("topics", "burn_in"): "visits of one document, or epochs of the chain",
     ("topics", "max_doc_update_iter"): "collapsed inference iterates single documents only in transform",
     ("topics", "n_jobs"): "one thread fits, because each token depends on the one before",

@@ -10,6 +10,7 @@ from topic_cases import LEARNED
 
 from sparsemix import (
     CollapsedLDA,
+    GibbsLDA,
     GibbsNGGPMixture,
     SkipGramTopicModel,
     SparseBernoulliMixture,
@@ -85,8 +86,8 @@ def expected_failures(est):
     if isinstance(est, SparseVonMisesFisherMixture):
         names = "check_estimators_dtypes", "check_estimator_sparse_tag"
         return {DENSE: DRAWN, SPARSE: DRAWN} | dict.fromkeys(names, ROWS_OF_ZEROS)
-    reason = IN_ORDER if isinstance(est, CollapsedLDA) else DRAWN
-    topics = isinstance(est, (SparseLDA, SparseSCVB0LDA, CollapsedLDA))
+    reason = IN_ORDER if isinstance(est, (CollapsedLDA, GibbsLDA)) else DRAWN
+    topics = isinstance(est, (SparseLDA, SparseSCVB0LDA, CollapsedLDA, GibbsLDA))
     return {DENSE: reason} | ({SPARSE: reason} if topics else {})
 
 
@@ -157,6 +158,7 @@ COLLAPSED = [
     CollapsedLDA(4, inference="cvb", topic_word_prior=0.1),
     CollapsedLDA(3, inference="cvb0", **LEARNED, max_iter=30),
     CollapsedLDA(3, inference="cvb", **LEARNED, max_iter=15),
+    CollapsedLDA(2, inference="cvb_exact", max_iter=2),
     CollapsedLDA(1),
 ]
 STREAMS = [
@@ -194,6 +196,8 @@ SKIP_GRAMS = [
 WHOLE = [
     CollapsedLDA(3, inference="gibbs", max_iter=20),
     CollapsedLDA(3, inference="gibbs", max_iter=30, **LEARNED),
+    GibbsLDA(3, max_iter=20),
+    GibbsLDA(3, inference="uncollapsed", max_iter=12, **LEARNED),
 ]
 DIRECTIONS = [
     SparseVonMisesFisherMixture(3, max_iter=20),
@@ -212,7 +216,7 @@ SETTINGS = [MIXTURES, DIRECTIONS, WORDS, FLAGS, LDA, SCVB0, COLLAPSED, STREAMS, 
 
 
 def test_every_class_is_checked():
-    assert [type(settings[0]) for settings in SETTINGS] == CLASSES
+    assert {type(est) for est in [*(settings[0] for settings in SETTINGS), *WHOLE]} == set(CLASSES)
 
 
 @few_epochs
@@ -246,5 +250,6 @@ def test_settings_of_whole_counts(estimator, check, monkeypatch):
             return rows
         return np.floor(10 * np.array(rows))
 
-    monkeypatch.setattr("sparsemix.topics._collapsed.collapsed_lda.check_counts", whole_counts)
+    for module in ("_collapsed.collapsed_lda", "_gibbs.gibbs_lda"):
+        monkeypatch.setattr(f"sparsemix.topics.{module}.check_counts", whole_counts)
     check(estimator)

@@ -37,7 +37,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
 
 METHODS = {"cvb0": ZeroOrderModel, "cvb": SecondOrderModel, "gibbs": GibbsModel}
 per_method = pytest.mark.parametrize("method", METHODS)
-OBJECTIVE = {"cvb0": "change", "cvb": "lower_bound", "gibbs": "log_joint"}
+OBJECTIVE = {"cvb0": "change", "cvb": "lower_bound", "cvb_exact": "lower_bound", "gibbs": "log_joint"}
 
 
 def lda(method="cvb0", n_components=K, **params):
@@ -47,7 +47,7 @@ def lda(method="cvb0", n_components=K, **params):
 # -- parameters, tags, attributes
 
 
-@per_method
+@pytest.mark.parametrize("method", [*METHODS, "cvb_exact"])
 def test_attributes_of_a_fit(method):
     est = lda(method, max_iter=4, burn_in=2, thin=2).fit(X)
     assert_valid(est, X)
@@ -60,9 +60,9 @@ def test_attributes_of_a_fit(method):
     for record in est.history_:
         assert sorted(record) == sorted(["n_iter", "seconds", name, f"{name}_per_token"])
         assert record[f"{name}_per_token"] == pytest.approx(record[name] / X.sum(), rel=1e-12)
-    assert hasattr(est, "lower_bound_") == hasattr(est, "lower_bounds_") == (method == "cvb")
+    assert hasattr(est, "lower_bound_") == hasattr(est, "lower_bounds_") == (method in ("cvb", "cvb_exact"))
     assert hasattr(est, "n_samples_") == (method == "gibbs")
-    if method == "cvb":
+    if method in ("cvb", "cvb_exact"):
         assert est.lower_bounds_ == [record["lower_bound"] for record in est.history_]
     assert not hasattr(est, "_row_state")  # it is as large as the documents times the topics
     assert not hasattr(est, "restart_acceptance_")

@@ -26,6 +26,9 @@ cdef extern from "collapsed/gibbs.h" nogil:
         double word_prior, total_prior
         uint64_t seed, first_row, sweep
     double sparsemix_log_gamma(double x)
+    double sparsemix_uniform(uint64_t bits)
+    uint64_t sparsemix_bits(uint64_t key, uint64_t draw)
+    uint64_t sparsemix_document_key(uint64_t seed, int64_t row, int64_t visit)
     void sparsemix_gibbs(
         int, const sparsemix_gibbs_settings*, Py_ssize_t, const int64_t*, const int*, const void*, const double*,
         const void*, const double*, void*, int*, void*, double*, void*, double*)
@@ -90,6 +93,65 @@ def sweep(
         sparsemix_gibbs(
             level, &s, n, &indptr[0], &indices[0], &counts[0], weight_start, &alpha[0], &log_gamma_alpha[0], &work[0],
             &topics[0], &word_topic[0, 0], &totals[0], doc_topic_start, &sums[0])
+
+
+def draw(
+    const int64_t[::1] indptr,      # IN    (n + 1,)
+    const int[::1] indices,         # IN    (nnz,) words
+    const real[::1] counts,         # IN    (nnz,) whole numbers
+    const double[::1] weight,       # IN    (n,) of documents, in sums over them; or None
+    const real[:, ::1] theta,       # IN    (n, K) proportions of the documents, of any scale
+    const real[:, ::1] phi,         # IN    (V, K) probabilities of the words
+    uint64_t seed,                  # IN
+    uint64_t first_row,             # IN    row number of the first document
+    uint64_t number,                # IN    of the sweep
+    int[::1] topics,                # INOUT (tokens,) of each token; -1 has none yet
+    real[:, ::1] word_topic,        # INOUT (V, K) tokens by word and topic
+    double[::1] totals,             # INOUT (K,) tokens by topic
+):
+    """Draw every token's topic given proportions and topics, theta_jk phi_kw; return the weight of those that moved."""
+    cdef Py_ssize_t n = indptr.shape[0] - 1, n_components = phi.shape[1], d, e, k, low, high, t = 0, start, end
+    cdef double w, total, rest, moved = 0.0
+    cdef uint64_t key
+    check_entries(indptr, indices, counts.shape[0], phi.shape[0], weight)
+    if theta.shape[0] != n or theta.shape[1] != n_components or totals.shape[0] != n_components:
+        raise ValueError(f"theta must be ({n}, {n_components}), totals ({n_components},)")
+    if word_topic.shape[0] != phi.shape[0] or word_topic.shape[1] != n_components:
+        raise ValueError("word_topic must have the shape of phi")
+    if topics.shape[0] != np.sum(np.asarray(counts)[:indptr[n]], dtype=np.int64):
+        raise ValueError("topics must hold one number for each token")
+    if topics.shape[0] and (np.max(topics) >= n_components or np.min(topics) < -1):
+        raise ValueError(f"topics must be from -1 to {n_components - 1}")
+    cdef double[::1] cumulated = np.empty(n_components)
+    with nogil:
+        for d in range(n):
+            key = sparsemix_document_key(seed, <int64_t> (first_row + d), <int64_t> number)
+            w, start = 1.0 if weight is None else weight[d], t
+            for e in range(indptr[d], indptr[d + 1]):
+                total = 0.0
+                for k in range(n_components):
+                    total += <double> theta[d, k] * phi[indices[e], k]
+                    cumulated[k] = total
+                end = t + <Py_ssize_t> counts[e]
+                while t < end:
+                    rest = sparsemix_uniform(sparsemix_bits(key, <uint64_t> (t - start))) * total
+                    low, high = 0, n_components - 1
+                    while low < high:  # the first topic whose cumulated probability exceeds the draw
+                        k = (low + high) // 2
+                        if cumulated[k] > rest:
+                            high = k
+                        else:
+                            low = k + 1
+                    if low != topics[t]:
+                        if topics[t] >= 0:
+                            word_topic[indices[e], topics[t]] -= <real> w
+                            totals[topics[t]] -= w
+                        word_topic[indices[e], low] += <real> w
+                        totals[low] += w
+                        topics[t] = <int> low
+                        moved += w
+                    t += 1
+    return moved
 
 
 def conditional(

@@ -6,7 +6,7 @@ and CVB0 store a distribution for each word type of a document, Gibbs sampling s
 
 import numpy as np
 from scipy import sparse
-from scipy.special import polygamma, psi
+from scipy.special import gammaln, polygamma, psi
 
 from sparsemix._kernels.collapsed import _cvb, _gibbs
 from sparsemix._kernels.documents import _special
@@ -166,6 +166,10 @@ class ZeroOrderModel(SweepModel):
         if self.learn_alpha and (number + 1) % self.learn_every == 0:
             self._sum_log_pi_of(x, weight, gamma, doc_topic, stats)
 
+    def doc_counts(self, x, gamma):
+        """Expected tokens by document and topic, (n, K)."""
+        return sparse.csr_array((x.counts, np.arange(len(gamma)), x.indptr), shape=(len(x), len(gamma))) @ gamma
+
     def _sum_log_pi_of(self, x, weight, gamma, doc_topic, stats):  # noqa: ARG002
         """Add E[digamma(alpha + N_j)] of independent tokens: N_j is often zero, where digamma is far from linear."""
         weight, alpha = np.ones(len(x)) if weight is None else weight, self.doc_topic_prior
@@ -292,6 +296,12 @@ class GibbsModel(SweepModel):
         stats["alloc"] += sums[1]
         self._sum_log_pi(x, weight, doc_topic, stats)
 
+    def doc_counts(self, x, topics):
+        """Tokens by document and topic, (n, K)."""
+        lengths = np.diff(np.append(0, np.cumsum(x.counts, dtype=np.int64))[x.indptr])
+        cells = np.repeat(np.arange(len(x)), lengths)[topics >= 0] * self.n_components + topics[topics >= 0]
+        return np.bincount(cells, minlength=len(x) * self.n_components).reshape(len(x), self.n_components)
+
     def recount(self, visits, stats):
         """Recompute counts by word from the topics."""
         word_topic = np.zeros((self.n_words, self.n_components))
@@ -307,4 +317,44 @@ class GibbsModel(SweepModel):
         return float(stats["objective"])
 
 
-MODELS = {"cvb0": ZeroOrderModel, "cvb": SecondOrderModel, "gibbs": GibbsModel}
+class UncollapsedModel(GibbsModel):
+    """Gibbs sampling of proportions and topics too (Linderman 2022): phi, then theta, then z, each given the rest.
+
+    A document's proportions are drawn when it is visited, so there is no array by document and topic.
+    """
+
+    by_word = ("word_topic", "probability")
+
+    def sweep(self, x, weight, topics, stats, first_row, number):
+        """Draw the proportions of the documents of a block, then the topics of all their tokens, and update counts."""
+        rng = np.random.default_rng([self.seed, number, first_row])
+        if first_row == 0:
+            self._draw_probabilities(stats, rng)
+        theta = rng.standard_gamma(self.doc_topic_prior + self.doc_counts(x, topics))
+        largest = np.maximum(theta.max(axis=1, keepdims=True), np.finfo(np.float64).tiny)
+        stats["change"] += _gibbs.draw(
+            x.indptr, x.indices, x.counts, weight, (theta / largest).astype(self.dtype), stats["probability"],
+            self.seed, first_row, number, topics, stats["word_topic"], stats["count"],
+        )  # fmt: skip
+        counts, weights = self.doc_counts(x, topics), np.ones(len(x)) if weight is None else weight
+        stats["alloc"] += weights @ log_evidence_of_rows(self.doc_topic_prior, counts)
+        self._sum_log_pi(x, weight, counts.astype(self.dtype) if self.learn_alpha else None, stats)
+
+    def _draw_probabilities(self, stats, rng):
+        """Draw the probabilities of words in topics given all counts, (V, K)."""
+        table, totals = stats["word_topic"], np.zeros(self.n_components)
+        phi = np.empty_like(table)
+        for a in range(0, self.n_words, WORDS):
+            drawn = rng.standard_gamma(np.maximum(table[a : a + WORDS], 0.0) + self.topic_word_prior)
+            phi[a : a + WORDS] = drawn
+            totals += drawn.sum(axis=0)
+        phi /= np.maximum(totals, np.finfo(np.float64).tiny)
+        stats.replace("probability", phi)
+
+
+def log_evidence_of_rows(prior, counts):
+    """Log probability of the tokens of each row, in a given order, under Polya's urn with this prior; (n,)."""
+    rows, columns = np.nonzero(counts)
+    of_topics = gammaln(prior[columns] + counts[rows, columns]) - gammaln(prior[columns])
+    total = prior.sum()
+    return np.bincount(rows, of_topics, len(counts)) + gammaln(total) - gammaln(total + counts.sum(axis=1))

@@ -1,36 +1,39 @@
 """Model and initial state of CollapsedLDA from its parameters."""
 
 import numpy as np
+from scipy import sparse
 
 from sparsemix._engine.sweeps import RowState
-from sparsemix._models.topics.sweep_models import MODELS
+from sparsemix._models.topics.exact_model import ExactModel
+from sparsemix._models.topics.sweep_models import GibbsModel, SecondOrderModel, ZeroOrderModel
 from sparsemix.metrics._checks import check_token_list, first_part, row_of
 from sparsemix.topics import _start
 from sparsemix.topics._assemble import count_blocks, given_topics, priors
 
+MODELS = {"cvb0": ZeroOrderModel, "cvb": SecondOrderModel, "cvb_exact": ExactModel, "gibbs": GibbsModel}
 # Whole numbers below this are exact in single precision.
 EXACT = 1 << 24
 
 
-def check_whole(X):
+def check_whole(X, remedy='use inference="cvb0"'):
     """Raise unless all counts are whole numbers, and small enough to list their tokens."""
     for start, block in count_blocks(X):
         if (part := first_part(block)) is not None:
             raise ValueError(
-                f"row {start + row_of(block, part)} of X has the count {block.data[part]}, and Gibbs "
-                'sampling needs whole numbers of tokens; round the counts, or use inference="cvb0"'
+                f"row {start + row_of(block, part)} of X has the count {block.data[part]}, and Gibbs sampling needs "
+                f"whole numbers of tokens; round the counts, or {remedy}"
             )
-        check_token_list(block, start, 'use inference="cvb0", which needs none')
+        check_token_list(block, start, f"{remedy}, which needs none")
 
 
-def make_collapsed_model(params, documents, seed, dtype):
-    """The model of the chosen inference. Sets the precision in which documents are read."""
+def make_collapsed_model(cls, params, documents, seed, dtype):
+    """A model of a class. Sets the precision in which documents are read."""
     dtype = np.dtype(dtype)
-    if params.inference == "gibbs":  # counts must stay exact
+    if issubclass(cls, GibbsModel):  # counts must stay exact
         weight = documents.sample_weight
         whole = weight is None or (weight == np.floor(weight)).all()
         dtype = dtype if whole and documents.word_totals().sum() < EXACT else np.dtype(np.float64)
-    model = MODELS[params.inference](documents.X.shape[1], params.n_components, dtype=dtype, **priors(params))
+    model = cls(documents.X.shape[1], params.n_components, dtype=dtype, **priors(params))
     model.seed = seed
     documents.dtype = dtype
     return model
@@ -53,3 +56,32 @@ def make_row_state(params, model, documents, rng, topics=None, state=None):
         stats[name] += total
     model.recount(state.visits(documents), stats)
     return state, stats
+
+
+def doc_counts(model, state, documents, kept=None):
+    """Tokens, or expected tokens, of each row by topic: data, indices and indptr of a CSR matrix (n_samples, K).
+
+    Parameters
+    ----------
+    model : SweepModel
+    state : RowState
+    documents : Documents
+    kept : ndarray of shape (n_samples,), bool, or None
+        Rows that are ``documents``; rows of weight zero are not. None: all are.
+    """
+    counts = sparse.vstack(
+        [sparse.csr_array(model.doc_counts(x, part), dtype=model.dtype) for x, _, part, _ in state.visits(documents)]
+    ).tocsr()
+    indptr = counts.indptr
+    if kept is not None:
+        lengths = np.zeros(len(kept), dtype=indptr.dtype)
+        lengths[kept] = np.diff(indptr)
+        indptr = np.append(0, np.cumsum(lengths))
+    return counts.data, counts.indices, indptr
+
+
+def proportions(counts, prior):
+    """Posterior means of the topic proportions of documents, (n, K) float64, from their ``doc_counts``."""
+    out = sparse.csr_array(counts, shape=(len(counts[2]) - 1, len(prior))).toarray() + prior
+    out /= out.sum(axis=1, keepdims=True)
+    return out

@@ -3,6 +3,7 @@
 import numbers
 import time
 import warnings
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -14,22 +15,28 @@ from sparsemix._compat import FitObserver, Interval, StrOptions, _fit_context, w
 from sparsemix._engine.monitor import Monitor
 from sparsemix._engine.sweeps import Mean, RowState, Sweeps, run
 from sparsemix._estimator.absent import UNFITTED, Absent, check_continues
-from sparsemix._estimator.base import SparsemixEstimator
+from sparsemix._estimator.base import SparsemixEstimator, published
 from sparsemix._estimator.input.checks import check_counts, warn_of_light_weights
-from sparsemix._models.topics.sweep_models import MODELS
 from sparsemix._stats.suffstats import SufficientStatistics
 from sparsemix._typing import RowsLike, Seed, Weights
 from sparsemix.topics._assemble import weighted_documents
-from sparsemix.topics._collapsed.assemble_sweeps import check_whole, make_collapsed_model, make_row_state
+from sparsemix.topics._collapsed.assemble_sweeps import (
+    MODELS,
+    check_whole,
+    doc_counts,
+    make_collapsed_model,
+    make_row_state,
+    proportions,
+)
 from sparsemix.topics._evaluation import warn_if_worse_than_unigrams
 from sparsemix.topics._fitted import FittedCollapsedTopics
 from sparsemix.topics._parameters import OF_TOPICS
 from sparsemix.topics._predict import TopicPredictMixin
 
 # Default ``tol`` by kind of inference.
-TOL = {"cvb0": 5e-3, "cvb": 1e-3, "gibbs": 0.0}
+TOL = {"cvb0": 5e-3, "cvb": 1e-3, "cvb_exact": 1e-3, "gibbs": 0.0}
 # Attributes that only some kinds of inference have.
-OF_FIT = ("lower_bound_", "lower_bounds_", "n_samples_", "_row_state")
+OF_FIT = ("lower_bound_", "lower_bounds_", "n_samples_", "_row_state", "_doc_counts")
 
 
 def no_bound(estimator):
@@ -37,7 +44,7 @@ def no_bound(estimator):
     if not hasattr(estimator, "_fitted"):
         return UNFITTED
     inference = estimator._params.inference
-    if inference != "cvb":
+    if not inference.startswith("cvb") or inference == "cvb0":
         return f'inference="{inference}" computes no bound; use inference="cvb", or compare models by score(X)'
     return "the fit made no sweep over the documents; set max_iter to at least 1"
 
@@ -61,10 +68,11 @@ class CollapsedLDA(TopicPredictMixin, SparsemixEstimator):
     ----------
     n_components : int, default=10
         Number of topics K. :func:`sparsemix.topics.choose_n_topics` compares several.
-    inference : {"cvb0", "cvb", "gibbs"}, default="cvb0"
+    inference : {"cvb0", "cvb", "cvb_exact", "gibbs"}, default="cvb0"
         "cvb0" [1]_ stores expected counts. "cvb" [2]_ also stores their variances for a second-order correction, and
-        takes four times as long. "gibbs" [3]_ draws one topic for each token; counts must be whole numbers. It stores
-        no responsibilities.
+        takes four times as long. "cvb_exact" is "cvb" with exact expectations, for priors of at least 5e-4: its bound
+        never decreases, but a sweep takes hundreds of times as long. "gibbs" [3]_ draws one topic for each token;
+        counts must be whole numbers. It stores no responsibilities.
     doc_topic_prior : float, "learned" or array-like of shape (n_components,), default=None
         Dirichlet prior alpha of each topic in a document. None means 0.1, or 5 / K for more than 50 topics. Raise it to
         give documents more topics. "learned" begins with the default and learns a value for every topic after each
@@ -76,13 +84,14 @@ class CollapsedLDA(TopicPredictMixin, SparsemixEstimator):
         Initialisation: "random", responsibilities from a flat Dirichlet distribution ("gibbs": uniform random topics);
         or an array of topics, such as ``components_`` of another model, used in the first sweep.
     max_iter : int, default=200
-        Number of sweeps over all documents; for "cvb0" and "cvb" the maximal number. A ConvergenceWarning says when it
+        Number of sweeps over all documents; except for "gibbs" the maximal number. A ConvergenceWarning says when it
         was too small; for "gibbs", "log_joint" of ``history_`` still rises then.
     tol : float, default=None
-        Convergence criterion. "cvb": a sweep improves the bound by less than this, in nats per token; None means 1e-3.
-        "cvb0", which has no bound: a sweep changes the responsibilities of a token by less than this; None means 5e-3.
-        The change is the sum of absolute changes over topics, from 0 to 2, averaged over tokens. Both make at least
-        twelve sweeps, because similar initial topics change slowly. "gibbs" always makes ``max_iter`` sweeps.
+        Convergence criterion. "cvb" and "cvb_exact": a sweep improves the bound by less than this, in nats per token;
+        None means 1e-3. "cvb0", which has no bound: a sweep changes the responsibilities of a token by less than this;
+        None means 5e-3. The change is the sum of absolute changes over topics, from 0 to 2, averaged over tokens. All
+        make at least twelve sweeps, because similar initial topics change slowly. "gibbs" always makes ``max_iter``
+        sweeps.
     burn_in : int, default=None
         Sweeps of "gibbs" before the first sample. None means half of ``max_iter``. It is too small if "log_joint" of
         ``history_`` still rises there.
@@ -108,6 +117,9 @@ class CollapsedLDA(TopicPredictMixin, SparsemixEstimator):
         samples. Divide rows by their sums for word probabilities.
     topic_word_distribution_ : ndarray of shape (n_components, n_features)
         Probability of each word in each topic.
+    doc_topic_distribution_ : ndarray of shape (n_samples, n_components)
+        Only with ``warm_start``: topic proportions of the training documents, posterior means under the last sweep's
+        responsibilities ([2]_, Eq. 19); those of the prior for documents of weight zero. Computed in each access.
     exp_dirichlet_component_ : ndarray of shape (n_components, n_features)
         exp E[log phi], computed in each access.
     doc_topic_prior_ : ndarray of shape (n_components,)
@@ -117,11 +129,11 @@ class CollapsedLDA(TopicPredictMixin, SparsemixEstimator):
     topic_weights_ : ndarray of shape (n_components,)
         Share of all tokens in each topic.
     lower_bound_ : float
-        Only for "cvb": E[log p(z, w)] + H(q) after the last sweep, in nats, with expectations to second order. It
-        approximates a lower bound of the evidence (with learned priors, under those of that sweep), and may
-        decrease between sweeps.
+        Only for "cvb" and "cvb_exact": E[log p(z, w)] + H(q) after the last sweep, in nats. With learned priors it is
+        that under the priors of that sweep. With "cvb" expectations are to second order, so it approximates a lower
+        bound of the evidence, and may decrease between sweeps.
     lower_bounds_ : list of float
-        Only for "cvb": this bound after each sweep.
+        Only for "cvb" and "cvb_exact": this bound after each sweep.
     n_samples_ : int
         Only for "gibbs": number of samples averaged in ``components_``. 0: they are those of the last sweep.
     converged_ : bool
@@ -138,6 +150,7 @@ class CollapsedLDA(TopicPredictMixin, SparsemixEstimator):
 
     See Also
     --------
+    GibbsLDA : Gibbs sampling with several chains, and predictions averaged over samples.
     SparseLDA : For large corpora and many topics: sparse responsibilities, streams, threads.
     sparsemix.metrics : Scores and coherence of topics, for any topic model.
 
@@ -146,12 +159,13 @@ class CollapsedLDA(TopicPredictMixin, SparsemixEstimator):
     For M distinct pairs of a document and a word, "cvb0" and "cvb" store the responsibilities during the fit: M K
     float32 numbers, 4 M K bytes. That is 2 GB for 2.5 million pairs and 200 topics. No other array of this library
     grows with documents times topics. "gibbs" stores 4 bytes per token. Tables by word and topic have V K float32
-    numbers each; "cvb" has a second one for variances. For "gibbs" they are float64 with 2**24 tokens or more, or with
-    weights that are not whole numbers.
+    numbers each; "cvb" has a second one for variances. "cvb_exact" has 80 in float64: they hold the generating
+    functions of the counts, whose integrals are the expectations, with errors below 1e-9. For "gibbs" they are float64
+    with 2**24 tokens or more, or with weights that are not whole numbers.
 
     ``transform`` fixes the posterior means of the topics and iterates the same update for the document, without
     randomness and variances. ``score`` is the document completion that all topic models of this library use, under the
-    normalised ``components_``; it does not average products of samples [2]_ (Eq. 20).
+    normalised ``components_``. :class:`GibbsLDA` averages over samples ([2]_, Eq. 20).
 
     Copies of a word in a document share their responsibilities. A count below one is removed from the counts as a whole
     when its word is visited. A document of weight w adds w times its counts to the counts by word, and once to its own.
@@ -180,7 +194,7 @@ class CollapsedLDA(TopicPredictMixin, SparsemixEstimator):
 
     _parameter_constraints: dict = {  # noqa: RUF012
         **OF_TOPICS,
-        "inference": [StrOptions({"cvb0", "cvb", "gibbs"})],
+        "inference": [StrOptions(set(MODELS))],
         "init_params": [StrOptions({"random"}), "array-like"],
         "tol": [Interval(numbers.Real, 0.0, None, closed="left"), None],
         "burn_in": [Interval(numbers.Integral, 0, None, closed="left"), None],
@@ -261,14 +275,15 @@ class CollapsedLDA(TopicPredictMixin, SparsemixEstimator):
             warn_of_light_weights(documents.sample_weight)
             seed = check_random_state(params.random_state).randint(2**31 - 1)
             observer = FitObserver(self, params.max_iter, self._attributes, X)
-            model = make_collapsed_model(params, documents, seed, self._table_dtype)
+            model = make_collapsed_model(MODELS[params.inference], params, documents, seed, self._table_dtype)
             state, stats = self._begin(model, documents, np.random.default_rng(seed), warm)
             name, schedule = type(self).__name__, Sweeps(model.has_bound)
             tol = TOL[params.inference] if params.tol is None else params.tol
             monitor = Monitor(params.max_iter, tol, schedule, params.verbose, name, observer, None, started)
             burn_in = params.max_iter // 2 if params.burn_in is None else params.burn_in
             monitor.mean = Mean(burn_in, params.thin) if params.inference == "gibbs" else None
-            monitor.state = state
+            kept = None if len(documents) == X.shape[0] else np.asarray(sample_weight) > 0
+            monitor.state, monitor.doc_counts = state, partial(doc_counts, model, state, documents, kept)
             fits.append(monitor)
             run(model, documents, state, monitor, stats, monitor.mean)
             if params.max_iter == 0:
@@ -320,7 +335,21 @@ class CollapsedLDA(TopicPredictMixin, SparsemixEstimator):
         """Publish the last completed sweep. Return whether there is one."""
         if not fits or fits[0].stats is None:
             return False
+        attributes = self._attributes(fits[0])
+        if self._params.warm_start:
+            attributes["_doc_counts"] = fits[0].doc_counts()
         for name in OF_FIT:
             vars(self).pop(name, None)
-        vars(self).update(self._attributes(fits[0]))
+        vars(self).update(attributes)
         return True
+
+    @published
+    def doc_topic_distribution_(self):
+        """Posterior means of the proportions of the training documents, (n_samples, n_components)."""
+        self._attribute("doc_topic_distribution_")
+        if "_doc_counts" not in vars(self):
+            raise AttributeError(
+                "CollapsedLDA has no doc_topic_distribution_: only a fit with warm_start=True stores what it inferred "
+                "for its documents; set that, or call transform(X), which infers them again"
+            )
+        return proportions(self._doc_counts, self.doc_topic_prior_)

@@ -1,0 +1,164 @@
+"""CVB with exact expectations ([TNW07] appendix A), for small corpora: a count is a sum of independent tokens.
+
+E[log(a + n)] and E[log Gamma(a + n)] are integrals over the generating function E[exp(-n t)], which is a product over
+tokens of 1 - gamma (1 - exp(-t)). Its logarithm is stored at fixed nodes t. So a token is taken out of a count, or put
+back, by one subtraction per node, however many tokens the count has.
+"""
+
+import numpy as np
+from scipy.special import gammaln, psi
+
+from sparsemix._models.topics.sweep_models import ZeroOrderModel
+
+# Nodes t = e^y are STEP apart in y, so errors of the trapezium rule are near exp(-pi^2 / STEP) = 2e-11. Integrands are
+# below 1e-9 per token before the first one, and below 1e-10 after the last one for priors above SMALLEST_PRIOR.
+STEP, FIRST, LAST = 0.4, -21.0, 10.8
+SMALLEST_PRIOR = 5e-4
+NODES = np.exp(np.arange(FIRST, LAST, STEP))
+SHARES = -np.expm1(-NODES)
+# Number of nodes below 1e-3, where a difference of two exponentials would cancel.
+SMALL = int(np.searchsorted(NODES, 1e-3))
+# Of a token that has the topic for certain: its logarithm stays finite, so that it can be subtracted again.
+CERTAIN = -1.0 + 2.0**-53
+# Entries times topics times nodes whose logarithms are computed at once.
+TERMS = 1 << 20
+
+
+def log_generating(gamma):
+    """log E[exp(-z t)] at the nodes, (..., K, Q), for tokens whose topic is k with probability gamma (..., K)."""
+    return np.log1p(np.maximum(-gamma[..., None].astype(np.float64) * SHARES, CERTAIN))
+
+
+def difference(prior, mean, logs):
+    """E[exp(-(prior + n) t)] - exp(-(prior + mean) t) at the nodes; ``logs`` are those of the generating function."""
+    at_mean = np.exp(-(prior + mean)[..., None] * NODES)
+    small = at_mean[..., :SMALL] * np.expm1(logs[..., :SMALL] + mean[..., None] * NODES[:SMALL])
+    large = np.exp(logs[..., SMALL:] - prior[..., None] * NODES[SMALL:]) - at_mean[..., SMALL:]
+    return np.concatenate([small, large], axis=-1)
+
+
+def expected_log(prior, mean, logs):
+    """E[log(prior + n)]: Frullani's integral of exp(-x t) / t."""
+    return np.log(prior + mean) - STEP * difference(prior, mean, logs).sum(axis=-1)
+
+
+def expected_log_gamma(prior, mean, logs):
+    """E[log Gamma(prior + n)] - log Gamma(prior): Malmsten's integral, whose linear terms cancel."""
+    kernel = STEP / SHARES
+    return gammaln(prior + mean) - gammaln(prior) + difference(prior, mean, logs) @ kernel
+
+
+def expected_psi(prior, mean, logs):
+    """E[digamma(prior + n)]."""
+    return psi(prior + mean) - difference(prior, mean, logs) @ (STEP * NODES / SHARES)
+
+
+class ExactModel(ZeroOrderModel):
+    """CVB: the optimal responsibilities given those of all other tokens, and the exact collapsed bound."""
+
+    objective = "lower_bound"
+    has_bound = True
+    learn_every = 1
+    by_word = ("word_topic", "word_logs")
+
+    def __init__(self, *args, **params):
+        super().__init__(*args, **params)
+        if min(self.doc_topic_prior.min(), self.topic_word_prior) < SMALLEST_PRIOR:
+            raise ValueError(
+                f'inference="cvb_exact" needs priors of at least {SMALLEST_PRIOR:g}, got doc_topic_prior '
+                f"{self.doc_topic_prior.min():g} and topic_word_prior {self.topic_word_prior:g}; raise them, or use "
+                'inference="cvb0"'
+            )
+
+    def empty_stats(self):
+        """Statistics of no documents; ``word_logs`` (V, K * Q) are sums over a word's tokens of ``log_generating``."""
+        stats = super().empty_stats()
+        stats.replace("word_logs", np.zeros((self.n_words, self.n_components * len(NODES))))
+        return stats
+
+    def _logs(self, stats):
+        """A view of them, (V, K, Q)."""
+        return stats["word_logs"].reshape(self.n_words, self.n_components, len(NODES))
+
+    def sweep(self, x, weight, gamma, stats, first_row, number):  # noqa: ARG002
+        """Update the responsibilities of all documents of a block in order, and all sums."""
+        word_logs, words, totals = self._logs(stats), stats["word_topic"], stats["count"]
+        total_logs = word_logs.sum(axis=0)
+        learns = self.learn_alpha and (number + 1) % self.learn_every == 0
+        for d in range(len(x)):
+            entries, w = slice(x.indptr[d], x.indptr[d + 1]), 1.0 if weight is None else weight[d]
+            counts, own = x.counts[entries].astype(np.float64), gamma[entries]
+            sums = [counts @ own.astype(np.float64), sum_of_logs(counts, own)]
+            for e, c in enumerate(counts):
+                word = x.indices[entries][e]
+                self._visit(own, e, c, w, sums, (words, word_logs, word), (totals, total_logs), stats)
+            probable = np.maximum(own.astype(np.float64), np.finfo(np.float64).tiny)
+            stats["entropy"] -= w * float(counts @ (probable * np.log(probable)).sum(axis=1))
+            alpha = self.doc_topic_prior
+            stats["alloc"] += w * expected_log_gamma(alpha, *sums).sum()
+            stats["alloc"] += w * (gammaln(alpha.sum()) - gammaln(alpha.sum() + counts.sum()))
+            if learns:
+                stats["log_pi"] += w * (expected_psi(alpha, *sums) - psi(alpha.sum() + counts.sum()))
+
+    def _visit(self, own, e, c, w, document, by_word, overall, stats):
+        """Update one entry's responsibilities, in its document's, its word's and the total sums."""
+        (words, word_logs, word), (totals, total_logs) = by_word, overall
+        beta, total = np.full_like(totals, self.topic_word_prior), np.full_like(totals, self._total_prior)
+        old, old_logs = own[e].astype(np.float64), log_generating(own[e])
+        copy = np.array([min(c, 1.0), min(c, 1.0) * min(w, 1.0), min(c, 1.0) * min(w, 1.0)])[:, None]
+        means = np.maximum(np.stack([document[0], words[word], totals]) - copy * old, 0.0)
+        logs = np.minimum(np.stack([document[1], word_logs[word], total_logs]) - copy[:, :, None] * old_logs, 0.0)
+        of_document, of_word, of_all = expected_log(np.stack([self.doc_topic_prior, beta, total]), means, logs)
+        odds = of_document + of_word - of_all
+        odds = np.exp(odds - odds.max())
+        own[e] = odds / odds.sum()
+        change, change_of_logs = own[e] - old, log_generating(own[e]) - old_logs
+        document[0] += c * change
+        document[1] += c * change_of_logs
+        for means, logs in ((words[word], word_logs[word]), (totals, total_logs)):
+            means += w * c * change
+            logs += w * c * change_of_logs
+        stats["change"] += w * c * np.abs(change).sum()
+
+    @property
+    def _total_prior(self):
+        return self.n_words * self.topic_word_prior
+
+    def recount(self, visits, stats):
+        """Recompute all sums by word from the responsibilities."""
+        word_topic, logs = np.zeros((self.n_words, self.n_components)), self._logs(stats)
+        logs[...] = 0.0
+        for x, weight, gamma, _ in visits:
+            weights = x.counts * (1.0 if weight is None else np.repeat(weight, np.diff(x.indptr)))
+            np.add.at(word_topic, x.indices, weights[:, None] * gamma)
+            for e, word in enumerate(x.indices):
+                logs[word] += weights[e] * log_generating(gamma[e])
+        self._replace_counts(stats, word_topic)
+
+    def _objective(self, stats):
+        """E_q[log p(z, w)] + H(q)."""
+        prior, logs, out = np.full(self.n_components, self.topic_word_prior), self._logs(stats), 0.0
+        for mean, of_word in zip(stats["word_topic"].astype(np.float64), logs, strict=True):
+            out += expected_log_gamma(prior, mean, of_word).sum()
+        total = np.full(self.n_components, self._total_prior)
+        out -= expected_log_gamma(total, stats["count"], logs.sum(axis=0)).sum()
+        return float(stats["entropy"]) + float(stats["alloc"]) + out
+
+    def global_step(self, stats, epoch):
+        """Compute the bound of the sweep, then learn priors, not below the smallest that the nodes are for."""
+        super().global_step(stats, epoch)
+        self.doc_topic_prior = np.maximum(self.doc_topic_prior, SMALLEST_PRIOR)
+        self.topic_word_prior = max(self.topic_word_prior, SMALLEST_PRIOR)
+
+    def lower_bound(self, stats):
+        """The bound after the last sweep, in nats."""
+        return float(stats["objective"])
+
+
+def sum_of_logs(counts, gamma):
+    """Sum over entries of count times ``log_generating``, (K, Q), a few entries at a time."""
+    out = np.zeros((gamma.shape[1], len(NODES)))
+    step = max(1, TERMS // out.size)
+    for a in range(0, len(counts), step):
+        out += np.tensordot(counts[a : a + step], log_generating(gamma[a : a + step]), 1)
+    return out

@@ -1,0 +1,1 @@
+"""GibbsLDA: chains and their samples."""
