@@ -24,7 +24,7 @@ CLOCKS = {
     "processor": "CPU seconds on a machine with other work",
     "wall": "seconds by the clock on a machine with other work (orders of magnitude)",
 }
-OUTCOMES = ("yes", "in part", "no")
+OUTCOMES = ("yes", "in part", "undecided", "no")
 PACKAGES = ("sparsemix", "numpy", "scipy", "scikit-learn", "tomotopy", "gensim", "bigartm10", "faiss-cpu", "evoc")
 
 OUTPUTS = ("--record", "--json", "--plot")  # options that are no part of how a thing is measured
@@ -54,9 +54,9 @@ OPTIONAL = {
     "curve": (list,),  # checkpoints: {"seconds": ..., "passes": ..., score: ...}
     "tuned_on": (list,),  # corpora that the parameters or defaults were chosen on
     "found": TEXT,  # words, where what came out is no number
-    "claim": (dict,),  # of a paper: text, published, ours, reproduced (a member of OUTCOMES), why
+    "claim": (dict,),  # of a paper: its figure or table, text, published, ours, reproduced (of OUTCOMES), why
 }
-CLAIM = ("text", "published", "ours", "reproduced", "why")
+CLAIM = ("where", "text", "published", "ours", "reproduced", "why")
 # What tells two measurements apart; the last of the same is kept.
 IDENTITY = ("table", "corpus", "split", "estimator", "label", "parameters", "prior", "seed")
 
@@ -150,7 +150,17 @@ def write(line, folder=FOLDER):
     lines = read_lines(path) if path.exists() else []
     same = [i for i, old in enumerate(lines) if new & {identity(record) for record in expand(old)}]
     place = same[0] if same else len(lines)
-    lines = [*lines[:place], line, *(old for i, old in enumerate(lines) if i >= place and i not in same)]
+    write_lines(path, [*lines[:place], line, *(old for i, old in enumerate(lines) if i >= place and i not in same)])
+
+
+def keep_lines(table, keep, folder=FOLDER):
+    """Remove the lines of a table for which ``keep`` is false."""
+    path = Path(folder) / f"{table}.jsonl"
+    write_lines(path, [line for line in read_lines(path) if keep(line)])
+
+
+def write_lines(path, lines):
+    """Replace a file in one step."""
     part = path.with_suffix(".part")
     part.write_text("".join(json.dumps(one, ensure_ascii=False, allow_nan=False) + "\n" for one in lines), "utf-8")
     part.replace(path)

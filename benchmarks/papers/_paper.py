@@ -9,7 +9,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
 from _report import print_table
-from _results import add_options, recorder
+from _results import add_options, keep_lines, recorder
 from scipy import sparse
 
 from sparsemix.datasets import fetch_bag_of_words, load_bag_of_words, load_docstrings
@@ -18,23 +18,43 @@ CLAIMS = "papers"  # the table of committed results
 
 
 class Paper:
-    """One run: options, corpora, claims."""
+    """One run: options, corpora, claims.
 
-    def __init__(self, key, documentation, arguments=None):
+    Parameters
+    ----------
+    key : str
+        Name of the paper in records.
+    documentation : str
+    sizes : dict of dict
+        For each section of the script, by name: its sizes, each a pair: of the whole measurement, and of ``--quick``.
+        Records have those of their section.
+    """
+
+    def __init__(self, key, documentation, sizes, arguments=None):
         parser = argparse.ArgumentParser(
             description=documentation, formatter_class=argparse.RawDescriptionHelpFormatter
         )
         parser.add_argument("--data", metavar="FOLDER", help="with UCI bags of words, docword.NAME.txt[.gz]")
         parser.add_argument("--fetch", action="store_true", help="download the bags of words that are not there")
         parser.add_argument("--quick", action="store_true", help="a small part of everything: shows that it runs")
+        parser.add_argument("--only", metavar="SECTION", nargs="+", choices=list(sizes), default=list(sizes))
         add_options(parser)
         self.options = parser.parse_args(arguments)
         self.quick = self.options.quick
-        self.key, self.record, self.claims = key, recorder(self.options), []
+        self.key, self.record, self.claims, self.sizes, self.section = key, recorder(self.options), [], sizes, None
 
-    def sized(self, whole, quick):
-        """A size, by what was asked for."""
-        return quick if self.quick else whole
+    def run(self, *sections):
+        """Call the functions of the sections that were asked for, then show the table."""
+        for section in sections:
+            if section.__name__ in self.options.only:
+                self.section = section.__name__
+                say(self.section)
+                section(self)
+        self.end()
+
+    def size(self, name):
+        """A size of the current section, by what was asked for."""
+        return self.sizes[self.section][name][self.quick]
 
     def counts(self, name, n_documents=None):
         """(what it is, CSR) of a corpus; docstrings, which come with this library, where it is not to be had."""
@@ -53,17 +73,46 @@ class Paper:
         X = X[:, np.flatnonzero(X.getnnz(axis=0))]
         return f"{name}, {X.shape[0]:,} documents", X
 
-    def claim(self, text, published, ours, reproduced, *, corpus, why="", **scores):
-        """Say whether a claim holds here: True, False, or None for in part; ``scores`` are the numbers it rests on."""
-        outcome = {True: "yes", False: "no", None: "in part"}[reproduced if reproduced is None else bool(reproduced)]
-        claim = {"text": text, "published": published, "ours": ours, "reproduced": outcome, "why": why}
-        self.claims.append([text, published, ours, outcome, why])
+    def claim(self, text, published, ours, reproduced, *, where, corpus, why="", **scores):
+        """Say whether a claim holds here.
+
+        Parameters
+        ----------
+        text, published, ours : str
+            The claim, what the paper says, and what was measured.
+        reproduced : bool, None or str
+            None is "in part"; or "undecided", see ``judge``.
+        where : str
+            Figure, table or section of the paper.
+        corpus, why : str
+        **scores : float
+            Numbers that ``ours`` rests on.
+        """
+        outcome = {True: "yes", False: "no", None: "in part"}
+        reproduced = reproduced if reproduced in (None, "undecided") else outcome[bool(reproduced)]
+        claim = {"where": where, "text": text, "published": published, "ours": ours,
+                 "reproduced": reproduced or outcome[None], "why": why}  # fmt: skip
+        self.claims.append(list(claim.values()))
         if not self.quick:
-            self.record.add(CLAIMS, corpus, self.key, {k: float(v) for k, v in scores.items()}, label=text, claim=claim)
+            self.record.add(CLAIMS, corpus, self.key, {k: float(v) for k, v in scores.items()}, label=text, claim=claim,
+                            parameters=parameters_of(self.sizes, self.section))  # fmt: skip
 
     def end(self):
-        """The table."""
-        print_table(self.key, ["claim", "published", "ours", "reproduced", "why"], self.claims, n_left=5)
+        """The table; a whole run also removes committed claims that the script no longer makes."""
+        print_table(self.key, ["where", "claim", "published", "ours", "reproduced", "why"], self.claims, n_left=6)
+        if self.record.folder and not self.quick and self.options.only == list(self.sizes):
+            texts = {claim[1] for claim in self.claims}
+            keep_lines(CLAIMS, lambda line: line["estimator"] != self.key or line["label"] in texts, self.record.folder)
+
+
+def parameters_of(sizes, section):
+    """The sizes of a section of a whole measurement, with its name, as records have them."""
+    return {"section": section} | {name: whole for name, (whole, _) in sizes[section].items()}
+
+
+def judge(gain, error):
+    """Whether a gain is one: True or False above two standard errors, else "undecided"."""
+    return "undecided" if abs(gain) <= 2 * error else gain > 0
 
 
 def spent(function):

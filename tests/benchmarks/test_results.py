@@ -305,10 +305,33 @@ def test_tokens_are_shared_out_between_two_halves_of_the_same_documents(paper):
 
 
 def test_claims_are_kept_and_shown(paper, tmp_path, capsys):
-    one = paper.Paper("A paper", "", ["--record", str(tmp_path)])
-    one.claim("it works", "yes", "1.5 nats", None, corpus="docstrings", why="half of it", nats=1.5)
-    one.end()
+    sizes = {"documents": {"n": (50, 20)}, "words": {"n": (7, 3)}}
+    one = paper.Paper("A paper", "", sizes, ["--record", str(tmp_path), "--only", "words"])
+
+    def documents(_):
+        raise AssertionError
+
+    def words(one):
+        one.claim(f"{one.size('n')} work", "yes", "1.5 nats", None, where="Table 1", corpus="docstrings", nats=1.5)
+
+    one.run(documents, words)
     (kept,) = _results.read("papers", tmp_path)
     assert (kept["claim"]["reproduced"], kept["scores"]) == ("in part", {"nats": 1.5})
-    assert "half of it" in capsys.readouterr().out
-    assert paper.Paper("A paper", "", ["--quick"]).counts("kos", 50)[0] == "docstrings, 50 documents"
+    assert kept["parameters"] == {"section": "words", "n": 7} == paper.parameters_of(sizes, "words")
+    assert "Table 1" in capsys.readouterr().out
+    assert paper.Paper("A paper", "", sizes, ["--quick"]).counts("kos", 50)[0] == "docstrings, 50 documents"
+
+
+def test_a_whole_run_removes_claims_that_are_no_longer_made(paper, tmp_path):
+    for text in ("old", "new"):
+        one = paper.Paper("A paper", "", {"words": {}}, ["--record", str(tmp_path)])
+
+        def words(one, text=text):
+            one.claim(text, "yes", "yes", True, where="Table 1", corpus="docstrings")
+
+        one.run(words)
+    assert [kept["label"] for kept in _results.read("papers", tmp_path)] == ["new"]
+
+
+def test_a_gain_within_two_standard_errors_is_undecided(paper):
+    assert [paper.judge(gain, 1.0) for gain in (3.0, 1.9, -1.9, -3.0)] == [True, "undecided", "undecided", False]
