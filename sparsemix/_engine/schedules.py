@@ -20,6 +20,8 @@ import numpy as np
 
 # Learning rates are precomputed for this many steps (8 MB); longer documents reuse the last rate.
 MOST_RATES = 1 << 20
+# A product of a small scale and a large offset must not vanish, because averages divide by the last rate.
+SMALLEST_RATE = 1e-308
 # Largest share of the statistics that the batches of one joint selection may replace.
 MOST_MOVED = 0.2
 # With more batches, memoized learning keeps a copy of the initial statistics during the first epoch.
@@ -29,30 +31,36 @@ MOST_BATCHES = 32
 LARGEST_TIMES = 1e15
 
 
-def learning_rate(step, decay, offset):
-    """rho_t = min(1, (offset + t)^-decay), where t = 1, 2, ... counts batches."""
-    return max(1.0, offset + step) ** -decay  # both may be 0
+def rule_of(step_size):
+    """(decay, offset, scale) of a parameter (offset, decay) or (scale, offset, decay)."""
+    *scale, offset, decay = step_size
+    return decay, offset, *(scale or [1.0])
 
 
-def learning_rates(n, decay, offset):
+def learning_rate(step, decay, offset, scale=1.0):
+    """rho_t = min(1, scale (offset + t)^-decay), where t = 1, 2, ... counts batches."""
+    return min(1.0, max(SMALLEST_RATE, scale * max(1.0, offset + step) ** -decay))  # offset and step may be 0
+
+
+def learning_rates(n, decay, offset, scale=1.0):
     """rho_t of the first n steps or more, at most ``MOST_RATES``."""
-    return _rates(min(MOST_RATES, 1 << max(6, int(n).bit_length())), decay, offset)
+    return _rates(min(MOST_RATES, 1 << max(6, int(n).bit_length())), decay, offset, scale)
 
 
 class LearningRates:
-    """``learning_rates`` with fixed exponent and offset: a function of n alone."""
+    """``learning_rates`` of a fixed rule: a function of n alone."""
 
-    def __init__(self, decay, offset):
-        self.decay, self.offset = decay, offset
+    def __init__(self, decay, offset, scale=1.0):
+        self.rule = decay, offset, scale
 
     def __call__(self, n):
         """rho_t of the first n steps or more."""
-        return learning_rates(n, self.decay, self.offset)
+        return learning_rates(n, *self.rule)
 
 
 @lru_cache(maxsize=64)
-def _rates(n, decay, offset):
-    rates = np.minimum(1.0, (offset + np.arange(1.0, n + 1.0)) ** -decay)
+def _rates(n, decay, offset, scale):
+    rates = np.minimum(1.0, scale * (offset + np.arange(1.0, n + 1.0)) ** -decay)
     rates.flags.writeable = False
     return rates
 
@@ -209,12 +217,11 @@ class Stochastic:
     current = following = None
     n_forgotten = 0
 
-    def __init__(self, n_rows, batch_size, rng, decay, offset, mass):
+    def __init__(self, n_rows, batch_size, rng, decay, offset, mass, scale=1.0):
         self.n_rows = n_rows
         self.batch_size = self.step_rows = batch_size
         self.rng = rng
-        self.decay = decay
-        self.offset = offset
+        self.rule = decay, offset, scale
         self.mass = mass
         self.step = 0
 
@@ -227,11 +234,11 @@ class Stochastic:
     def absorb(self, stats, new):
         """(1 - rho_t) S + rho_t (N / n_b) s_b."""
         self.step += 1
-        return blend(stats, new, learning_rate(self.step, self.decay, self.offset), self.mass, self.mass)
+        return blend(stats, new, learning_rate(self.step, *self.rule), self.mass, self.mass)
 
     def over(self, plan):
         """The steps of a plan become the batches."""
-        return PlannedSteps(plan, self.rng, self.decay, self.offset, self.mass)
+        return PlannedSteps(plan, self.rng, self.rule, self.mass)
 
     def put(self, components, stats):  # noqa: ARG002
         """Nothing is stored."""
@@ -260,9 +267,9 @@ class MiniEpochs(Stochastic):
 
     def __init__(
         self, n_rows, batch_size, rng, decay, offset, mass, size=None, n_visits=1, forget=lambda: None,
-        last_warm=np.inf,
+        last_warm=np.inf, scale=1.0,
     ):  # fmt: skip
-        super().__init__(n_rows, batch_size, rng, decay, offset, mass)
+        super().__init__(n_rows, batch_size, rng, decay, offset, mass, scale)
         self.together = self.n_held = 1
         self.alone = 0
         self.size, self.n_visits, self.forget = size, n_visits, forget
@@ -282,7 +289,7 @@ class MiniEpochs(Stochastic):
 
     def over(self, plan):
         """The steps of a plan become the batches."""
-        return PlannedSteps(plan, self.rng, self.decay, self.offset, self.mass, self.last_warm)
+        return PlannedSteps(plan, self.rng, self.rule, self.mass, self.last_warm)
 
     def absorb(self, stats, new):
         """One step, or the product of as many steps as the selection has batches."""
@@ -293,8 +300,8 @@ class MiniEpochs(Stochastic):
     def _rate(self, step):
         """rho_t; while averaging, the weight 1/n of a running mean that began with the last step's effective count."""
         if self.last_step is None:
-            return learning_rate(step, self.decay, self.offset)
-        return 1.0 / (1.0 / learning_rate(self.last_step, self.decay, self.offset) + step - self.last_step)
+            return learning_rate(step, *self.rule)
+        return 1.0 / (1.0 / learning_rate(self.last_step, *self.rule) + step - self.last_step)
 
     def batches(self):
         """Batches in random order, repeated ``n_visits`` times."""
@@ -338,8 +345,11 @@ class PlannedSteps(MiniEpochs):
     The memory of blocks is stored elsewhere: ``n_forgotten`` counts the requests to drop it.
     """
 
-    def __init__(self, plan, rng, decay, offset, mass, last_warm=np.inf):
-        super().__init__(len(plan.units), plan.step_rows, rng, decay, offset, mass, forget=None, last_warm=last_warm)
+    def __init__(self, plan, rng, rule, mass, last_warm=np.inf):
+        decay, offset, scale = rule
+        super().__init__(
+            len(plan.units), plan.step_rows, rng, decay, offset, mass, forget=None, last_warm=last_warm, scale=scale
+        )
         self.steps, self.groups = plan.steps, plan.groups
 
     @property

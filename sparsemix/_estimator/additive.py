@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sparsemix._compat import FitObserver
 from sparsemix._engine.loop import advance, collect, run
-from sparsemix._engine.schedules import LARGEST_TIMES, learning_rate, stream
+from sparsemix._engine.schedules import LARGEST_TIMES, learning_rate, rule_of, stream
 from sparsemix._engine.threads import Workers, interrupts_wait
 from sparsemix._estimator import row_memory
 from sparsemix._estimator.absent import UNFITTED, Absent, by_fit, check_continues
@@ -406,8 +406,7 @@ class AdditiveEstimator(SparsemixEstimator):
         elif total is not None:
             self._times(float(new[self._rows_statistic]))
             total *= float(stats["mass"]) / float(stats[self._rows_statistic])
-            offset, decay = params.step_size
-            rho = learning_rate(self.n_steps_ + 1, decay, offset)
+            rho = learning_rate(self.n_steps_ + 1, *rule_of(params.step_size))
         elif params.step_size[0] == "half_life" and not first:
             n_b, (_, half_life) = float(new["mass"]), params.step_size
             total = 0.5 ** (n_b / half_life) * float(stats["mass"]) + n_b

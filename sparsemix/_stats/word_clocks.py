@@ -13,9 +13,9 @@ MOST_STEPS = 1 << 20
 
 
 @lru_cache(maxsize=64)
-def log_kept(n, decay, offset):
+def log_kept(n, decay, offset, scale):
     """Cumulative sums of log(1 - rho_t) over 0 to n steps."""
-    rates = np.minimum(1.0 - 1e-9, (offset + np.arange(1.0, n + 1.0)) ** -decay)
+    rates = np.minimum(1.0 - 1e-9, scale * (offset + np.arange(1.0, n + 1.0)) ** -decay)
     sums = np.concatenate([[0.0], np.cumsum(np.log1p(-rates))])
     sums.flags.writeable = False
     return sums
@@ -35,16 +35,16 @@ class WordClocks:
     dtype : dtype
     totals : ndarray of shape (V,), or float
         C_w. A number is the sum of all C_w, distributed in proportion to the occurrences seen.
-    decay, offset : float
-        :math:`\\rho_t = \\min(1, (\\mathrm{offset} + t)^{-\\mathrm{decay}})`.
+    decay, offset, scale : float
+        :math:`\\rho_t = \\min(1, \\mathrm{scale} (\\mathrm{offset} + t)^{-\\mathrm{decay}})`.
     """
 
-    def __init__(self, n_words, n_components, dtype, totals, decay, offset):
+    def __init__(self, n_words, n_components, dtype, totals, decay, offset, scale=1.0):
         self.rows = np.full((n_words, n_components), 1.0 / n_components, dtype=dtype)
         self.pending = np.ones(n_words)
         self.seen = np.zeros(n_words)
         self.totals = totals
-        self.decay, self.offset = decay, offset
+        self.rule = decay, offset, scale
 
     @property
     def shape(self):
@@ -81,7 +81,7 @@ class WordClocks:
 
     def zeros_like(self):
         """A table in the initial state."""
-        return type(self)(*self.shape, self.dtype, self.totals, self.decay, self.offset)
+        return type(self)(*self.shape, self.dtype, self.totals, *self.rule)
 
     def __getitem__(self, key):
         """``table[:, components]``: the given components, in that order."""
@@ -116,7 +116,7 @@ class WordClocks:
 
     def _log_kept(self, t):
         """Sum of log(1 - rho) over the first t steps, linearly interpolated for fractional t."""
-        sums = log_kept(1 << max(6, int(min(MOST_STEPS - 1, t.max(initial=0.0))).bit_length()), self.decay, self.offset)
+        sums = log_kept(1 << max(6, int(min(MOST_STEPS - 1, t.max(initial=0.0))).bit_length()), *self.rule)
         most = len(sums) - 1
         whole = np.minimum(t, most - 1).astype(np.int64)
         return sums[whole] + (t - whole) * (sums[whole + 1] - sums[whole])  # constant steps after the last

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from sparsemix._compat import Interval, StrOptions, _fit_context, with_callbacks
 from sparsemix._engine.blocks import Rows
 from sparsemix._engine.loop import respond
-from sparsemix._engine.schedules import Batch, Memoized, Stochastic
+from sparsemix._engine.schedules import Batch, Memoized, Stochastic, rule_of
 from sparsemix._engine.threads import Workers
 from sparsemix._estimator import features
 from sparsemix._estimator.absent import Absent, check_continues
@@ -45,7 +45,7 @@ CONSTRAINTS = {
     "tol": [Interval(numbers.Real, 0.0, None, closed="left")],
     "batch_size": [Interval(numbers.Integral, 1, None, closed="left"), None],
     "total_samples": [COUNT, None],
-    "step_size": [STEP_SIZE],
+    "step_size": STEP_SIZE,
     "warm_start": ["boolean"],
     "n_jobs": [*N_JOBS],
     "verbose": ["verbose"],
@@ -418,13 +418,13 @@ class MixtureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Densit
         elif params.learning_method == "memoized":
             schedule = Memoized(n_rows, size, rng)
         else:
-            offset, decay = params.step_size
-            if offset == "half_life":
+            if params.step_size[0] == "half_life":
                 raise ValueError(
                     f"step_size={params.step_size} is for partial_fit; give (offset, decay) to fit with "
                     "learning_method='online'"
                 )
-            schedule = Stochastic(n_rows, size, rng, decay, offset, rows.mass)
+            decay, offset, scale = rule_of(params.step_size)
+            schedule = Stochastic(n_rows, size, rng, decay, offset, rows.mass, scale)
         return schedule if rows.source is None else schedule.over(rows.source.plan)
 
     def _rows_of_batch(self, n_rows, n_features):

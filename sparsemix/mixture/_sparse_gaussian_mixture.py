@@ -152,6 +152,7 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
     step_size : tuple, default=(10.0, 0.6)
         Offset and decay of online steps and of ``partial_fit`` with ``total_samples``: step t = 1, 2, ... has size (t +
         offset) ** -decay. A smaller decay gives late batches more weight, a larger offset gives the first batches less.
+        (scale, offset, decay) is min(1, scale * (t + offset) ** -decay), where t counts batches.
         For drifting data without ``total_samples``, ("half_life", h) makes a row of ``partial_fit`` count half after h
         further rows.
     warm_start : bool, default=False
@@ -277,7 +278,7 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
         "reg_covar": [Interval(numbers.Real, 0.0, 1e100, closed="both"), None],
         "init_params": [StrOptions(set(SEEDINGS)), "array-like", dict],
         "n_init": [Interval(numbers.Integral, 1, None, closed="left")],
-        "step_size": [STEP_SIZE, Several(StrOptions({"half_life"}), POSITIVE)],
+        "step_size": [*STEP_SIZE, Several(StrOptions({"half_life"}), POSITIVE)],
     }
 
     from_parameters = classmethod(from_parameters)
@@ -306,7 +307,7 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
         tol: float = 1e-3,
         batch_size: int | None = None,
         total_samples: float | None = None,
-        step_size: tuple[float, float] | tuple[str, float] = (10.0, 0.6),
+        step_size: tuple[float, ...] | tuple[str, float] = (10.0, 0.6),
         warm_start: bool = False,
         n_jobs: int | None = None,
         verbose: int = 0,

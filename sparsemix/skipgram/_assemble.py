@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sparsemix._engine.schedules import MiniEpochs
+from sparsemix._engine.schedules import MiniEpochs, rule_of
 from sparsemix._engine.sequences import BLOCK_TOKENS, Sequences, TokenMemory
 from sparsemix._engine.sweeps import RowState
 from sparsemix._estimator.absent import check_continues
@@ -69,7 +69,7 @@ def make_model(params, n_words, n_documents, dtype):
         sampler = WalkerSampler(n_proposals(params), TABLE_AGE)
     return StochasticSkipGramModel(
         n_words, sampler=sampler, window=params.window, annealing=annealing(params), n_documents=n_documents,
-        input_step_size=params.input_step_size, dtype=dtype, **priors(params),
+        input_rule=rule_of(params.input_step_size), dtype=dtype, **priors(params),
     )  # fmt: skip
 
 
@@ -118,10 +118,10 @@ def batch_size(params, documents):
 
 def make_schedule(params, documents, rng, initial):
     """Schedule of random batches."""
-    offset, decay = params.step_size
+    decay, offset, scale = rule_of(params.step_size)
     return MiniEpochs(
         len(documents), batch_size(params, documents), rng, decay, offset, float(initial["mass"]),
-        *(params.mini_epoch or (None, 1)), documents.memory.forget,
+        *(params.mini_epoch or (None, 1)), documents.memory.forget, scale=scale,
     )  # fmt: skip
 
 

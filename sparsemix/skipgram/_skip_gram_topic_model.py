@@ -100,14 +100,16 @@ class SkipGramTopicModel(SkipGramPredictMixin, AdditiveEstimator):
     total_samples : float, default=None
         Size of the corpus from which ``partial_fit`` gets batches. None: every document is new and has equal weight. A
         number means that documents come again.
-    step_size : tuple of two floats, default=(1.0, 0.6)
+    step_size : tuple of two or three floats, default=(1.0, 0.6)
         Offset and decay of steps and of ``partial_fit`` with ``total_samples``: step t = 1, 2, ... has size (t +
         offset) ** -decay. A smaller decay gives late batches more weight, a larger offset gives the first batches less.
+        (scale, offset, decay) is min(1, scale * (t + offset) ** -decay), where t counts batches.
         The default offset is smaller than that of mixtures, because the first batches replace counts of topics that are
         alike.
-    input_step_size : tuple of two floats, default=(5.0, 0.9)
+    input_step_size : tuple of two or three floats, default=(5.0, 0.9)
         Offset and decay of the steps of an input word's topics: after its occurrence t = 1, 2, ... they move by (t +
-        offset) ** -decay. Every word has its own t. A smaller decay forgets earlier occurrences faster.
+        offset) ** -decay, or by steps of (scale, offset, decay) as in ``step_size``. Every word has its own t. A
+        smaller decay forgets earlier occurrences faster.
     warm_start : bool, default=False
         Initialise ``fit`` with the topics of the last fit, for "scvb0".
     n_jobs : int, default=None
@@ -197,7 +199,7 @@ class SkipGramTopicModel(SkipGramPredictMixin, AdditiveEstimator):
         "init_params": [StrOptions({"random"}), "array-like"],
         "burn_in": [Interval(numbers.Integral, 0, None, closed="left"), None],
         "mini_epoch": [MINI_EPOCH, None],
-        "input_step_size": [STEP_SIZE],
+        "input_step_size": STEP_SIZE,
     }
     # Type of counts and inference tables; test oracles set float64.
     _table_dtype = np.float32
@@ -225,8 +227,8 @@ class SkipGramTopicModel(SkipGramPredictMixin, AdditiveEstimator):
         batch_size: int | None = None,
         mini_epoch: tuple[int, int] | None = None,
         total_samples: float | None = None,
-        step_size: tuple[float, float] | tuple[str, float] = (1.0, 0.6),
-        input_step_size: tuple[float, float] = (5.0, 0.9),
+        step_size: tuple[float, ...] | tuple[str, float] = (1.0, 0.6),
+        input_step_size: tuple[float, ...] = (5.0, 0.9),
         warm_start: bool = False,
         n_jobs: int | None = None,
         verbose: int = 0,

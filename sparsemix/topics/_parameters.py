@@ -26,5 +26,5 @@ OF_STEPS = {
     **OF_TOPICS,
     "batch_size": [Interval(numbers.Integral, 1, None, closed="left"), None],
     "total_samples": [COUNT, None],
-    "step_size": [STEP_SIZE],
+    "step_size": STEP_SIZE,
 }

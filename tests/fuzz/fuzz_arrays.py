@@ -104,8 +104,9 @@ def gamma(rng, K, n, d, params):  # noqa: ARG001
 
 
 def step_size(rng, K, n, d, params):  # noqa: ARG001
-    """Offset and decay."""
-    values = [(10.0, 0.6), (0, 1), (1e30, 1e-6), (0.0, 0.0), (1.0,), ("half_life", 10.0), ("half_life", 0)]
+    """Offset and decay, some with a scale in front."""
+    values = [(10.0, 0.6), (0, 1), (1e30, 1e-6), (0.0, 0.0), (1.0,), ("half_life", 10.0), ("half_life", 0),
+              (100.0, 10.0, 0.9), (1e-300, 1e300, 1.0)]  # fmt: skip
     return values[rng.integers(len(values))]
 
 

@@ -34,7 +34,7 @@ def model_of(sampler, X, window=3, dtype=np.float64, annealing=None, seed=0):
     """A model with random counts, and documents."""
     rng = np.random.default_rng(seed)
     annealing = Annealing(0.0, 1.0, 0.5) if annealing is None else annealing
-    model = StochasticSkipGramModel(V, np.full(K, 0.3), 0.2, sampler, window, annealing, None, (5.0, 0.9), dtype)
+    model = StochasticSkipGramModel(V, np.full(K, 0.3), 0.2, sampler, window, annealing, None, (0.9, 5.0), dtype)
     documents = Sequences(X, V)
     inputs, _ = documents.totals(window)
     stats = model.first_stats(rng.gamma(0.5, 20.0, size=(V, K)).astype(dtype), inputs, len(documents), inputs.sum())

@@ -55,8 +55,9 @@ class Several(Options):
         return f"a tuple of {', '.join(map(str, self.parts[:-1]))} and {self.parts[-1]}"
 
 
-# Offset and decay of the step sizes (t + offset) ** -decay.
-STEP_SIZE = Several(Interval(numbers.Real, 0.0, None, closed="left"), Interval(numbers.Real, 0.0, 1.0, closed="right"))
+# Offset and decay of the step sizes (t + offset) ** -decay; or scale, offset and decay.
+RULE = Interval(numbers.Real, 0.0, None, closed="left"), Interval(numbers.Real, 0.0, 1.0, closed="right")
+STEP_SIZE = [Several(*RULE), Several(POSITIVE, *RULE)]
 
 
 def validated(estimator, X, reset, dtype=TYPES, accept_sparse=False):

@@ -69,19 +69,19 @@ class StochasticSkipGramModel(StochasticCollapsedModel):
     annealing : Annealing
     n_documents : float or None
         Number of all documents, which defines an epoch. None, for streams of unknown length: the temperature is final.
-    input_step_size : tuple of two floats
-        Offset and decay of the step sizes of the input words.
+    input_rule : tuple of three floats
+        Decay, offset and scale of the step sizes of the input words.
     """
 
     def __init__(
         self, n_words, doc_topic_prior, topic_word_prior, sampler, window, annealing, n_documents,
-        input_step_size, dtype=np.float32,
+        input_rule, dtype=np.float32,
     ):  # fmt: skip
         super().__init__(n_words, doc_topic_prior, topic_word_prior, sampler, dtype=dtype)
         self.window = window
         self.annealing = annealing
         self.n_documents = n_documents
-        self.input_offset, self.input_decay = input_step_size
+        self.input_rule = input_rule
 
     @property
     def temperature(self):
@@ -116,8 +116,7 @@ class StochasticSkipGramModel(StochasticCollapsedModel):
         if input_totals is None:
             stats.replace("input_topic", np.zeros(shape, dtype=self.dtype))
         else:
-            steps = self.input_decay, self.input_offset
-            stats.replace("input_topic", WordClocks(*shape, self.dtype, input_totals, *steps))
+            stats.replace("input_topic", WordClocks(*shape, self.dtype, input_totals, *self.input_rule))
         return stats
 
     def input_topic(self, stats=None):

@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 
 from sparsemix._engine.documents import DocumentMemory
-from sparsemix._engine.schedules import LearningRates, Memoized, MiniEpochs
+from sparsemix._engine.schedules import LearningRates, Memoized, MiniEpochs, rule_of
 from sparsemix._models.topics.dense_sampler import DenseSampler
 from sparsemix._models.topics.gibbs_sampler import GibbsSampler
 from sparsemix._models.topics.stochastic_model import StochasticCollapsedModel
@@ -43,8 +43,7 @@ SPARSITY = 1.0
 def make_model(params, n_words, dtype):
     """The model, with the samplers given by ``sampler`` and ``local_step_size``."""
     n_sweeps, steps, kind = params.burn_in + 1, params.local_step_size, params.sampler
-    offset, decay = LOCAL_STEP_SIZE if steps is None else steps
-    rates = LearningRates(decay, offset)
+    rates = LearningRates(*rule_of(LOCAL_STEP_SIZE if steps is None else steps))
     later_rates = None if steps is None else rates
     if kind == "auto":
         kind = "gibbs" if steps is None else "dense"
@@ -160,7 +159,8 @@ def make_schedule(params, documents, rng, initial, last_warm):
         trim(initial, SMALLEST_COUNT)
         initial["count"] += documents.X.shape[1] * initial["offset"]  # the table does not contain the background
         return Memoized(n, size, rng, partial(SufficientStatistics.packed, smallest=SMALLEST_COUNT), has_bound=False)
-    offset, decay = params.step_size
+    decay, offset, scale = rule_of(params.step_size)
     return MiniEpochs(
-        n, size, rng, decay, offset, n_tokens, *(params.mini_epoch or (None, 1)), documents.memory.forget, last_warm
+        n, size, rng, decay, offset, n_tokens, *(params.mini_epoch or (None, 1)), documents.memory.forget, last_warm,
+        scale,
     )  # fmt: skip

@@ -92,9 +92,10 @@ class SparseSCVB0LDA(AdditiveTopics):
         documents too smooth.
     burn_in : int, default=1
         Sweeps over a document's words in each visit before the one that adds to the topics' counts.
-    local_step_size : tuple of two floats, default=None
+    local_step_size : tuple of two or three floats, default=None
         Offset and decay of the published inference of a document, for "dense" and "mhw": its counts move by
-        (t + offset) ** -decay after its token t = 1, 2, ... of a visit. (10.0, 0.9) is that of [1]_. "mhw" then adds
+        (t + offset) ** -decay after its token t = 1, 2, ... of a visit, or by steps of (scale, offset, decay) as in
+        ``step_size``. (10.0, 0.9) is that of [1]_. "mhw" then adds
         its samples to the topics' counts and removes counts of a document below a share 1 / K of the last step ([2]_).
         None keeps exact counts and removes a token's own responsibility before its topic is inferred, which gives
         better topics of short documents.
@@ -125,9 +126,11 @@ class SparseSCVB0LDA(AdditiveTopics):
     total_samples : float, default=None
         Size of the corpus from which ``partial_fit`` gets batches. None: every document is new and has equal weight. A
         number means that documents come again.
-    step_size : tuple of two floats, default=(1.0, 0.51)
+    step_size : tuple of two or three floats, default=(1.0, 0.51)
         Offset and decay of online steps and of ``partial_fit`` with ``total_samples``: step t = 1, 2, ... has size (t +
         offset) ** -decay. A smaller decay gives late batches more weight, a larger offset gives the first batches less.
+        (scale, offset, decay) is min(1, scale * (t + offset) ** -decay), where t counts batches. It counts documents in
+        [2]_, whose (100, 1000, 0.9) is (100 / b**0.9, 1000 / b, 0.9) here for batches of b documents.
         The default offset is smaller than that of mixtures, because the first batches replace counts of topics that are
         alike.
     warm_start : bool, default=False
@@ -186,6 +189,10 @@ class SparseSCVB0LDA(AdditiveTopics):
     ("gibbs"). Responsibilities in memory take another 16 MB. A batch of "dense" takes 4 K bytes for each of its words;
     so does a batch of "gibbs" up to 2,000 topics and during the dense initialisation.
 
+    The threshold 1 / K below which [2]_ removes counts of a document is fixed. Only "mhw" with ``local_step_size``
+    needs it, because such counts decay and never become zero. Without steps, and in "gibbs", a document's counts are
+    sums of the topics that its tokens have now: topics without a token have none, and no threshold is needed.
+
     References
     ----------
     .. [1] Foulds, J., Boyles, L., DuBois, C., Smyth, P. and Welling, M., "Stochastic Collapsed Variational Bayesian
@@ -208,7 +215,7 @@ class SparseSCVB0LDA(AdditiveTopics):
         "sampler": [StrOptions({"auto", "dense", "gibbs", "mhw"})],
         "n_samples": [Interval(numbers.Integral, 1, MOST_VISITS, closed="both")],
         "burn_in": [Interval(numbers.Integral, 0, MOST_VISITS, closed="both")],
-        "local_step_size": [STEP_SIZE, None],
+        "local_step_size": [*STEP_SIZE, None],
         "learning_method": [StrOptions({"online", "memoized"})],
         "init_params": [StrOptions({"em", "random", "uniform", "bregman"}), "array-like"],
         "n_averaged_iter": [Interval(numbers.Integral, 0, None, closed="left"), None],
@@ -234,7 +241,7 @@ class SparseSCVB0LDA(AdditiveTopics):
         sampler: str = "auto",
         n_samples: int = 2,
         burn_in: int | None = 1,
-        local_step_size: tuple[float, float] | None = None,
+        local_step_size: tuple[float, ...] | None = None,
         learning_method: str = "online",
         init_params: Any = "random",
         max_iter: int | None = None,
@@ -243,7 +250,7 @@ class SparseSCVB0LDA(AdditiveTopics):
         n_averaged_iter: int | None = None,
         mini_epoch: tuple[int, int] | None = None,
         total_samples: float | None = None,
-        step_size: tuple[float, float] | tuple[str, float] = (1.0, 0.51),
+        step_size: tuple[float, ...] | tuple[str, float] = (1.0, 0.51),
         early_stopping: bool | str = "auto",
         warm_start: bool = False,
         n_jobs: int | None = None,

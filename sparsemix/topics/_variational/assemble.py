@@ -3,7 +3,7 @@
 import numpy as np
 
 from sparsemix._engine.documents import DocumentMemory
-from sparsemix._engine.schedules import Batch, Memoized, Stochastic
+from sparsemix._engine.schedules import Batch, Memoized, Stochastic, rule_of
 from sparsemix._kernels.documents._docstep import MAX_SELECT
 from sparsemix._models.topics.variational_model import TopicModel
 from sparsemix.topics import _start
@@ -62,8 +62,8 @@ def make_schedule(params, documents, rng, initial):
     if params.learning_method == "memoized":
         _start.trim(initial, TopicModel.smallest_count)
         return Memoized(n, size, rng)
-    offset, decay = params.step_size
-    return Stochastic(n, size, rng, decay, offset, documents.mass)
+    decay, offset, scale = rule_of(params.step_size)
+    return Stochastic(n, size, rng, decay, offset, documents.mass, scale)
 
 
 def documents_of_step(params, n_documents):

@@ -88,9 +88,10 @@ class SparseLDA(AdditiveTopics):
     total_samples : float, default=None
         Size of the corpus from which ``partial_fit`` gets batches. None: every document is new and has equal weight. A
         number means that documents come again.
-    step_size : tuple of two floats, default=(10.0, 0.7)
+    step_size : tuple of two or three floats, default=(10.0, 0.7)
         Offset and decay of online steps and of ``partial_fit`` with ``total_samples``: step t = 1, 2, ... has size (t +
         offset) ** -decay. A smaller decay gives late batches more weight, a larger offset gives the first batches less.
+        (scale, offset, decay) is min(1, scale * (t + offset) ** -decay), where t counts batches.
         The default is that of scikit-learn's LatentDirichletAllocation.
     warm_start : bool, default=False
         Initialise ``fit`` with the topics of the last fit.
@@ -204,7 +205,7 @@ class SparseLDA(AdditiveTopics):
         doc_update_tol: float = 0.5,
         batch_size: int | None = None,
         total_samples: float | None = None,
-        step_size: tuple[float, float] | tuple[str, float] = (10.0, 0.7),
+        step_size: tuple[float, ...] | tuple[str, float] = (10.0, 0.7),
         warm_start: bool = False,
         n_jobs: int | None = None,
         verbose: int = 0,
