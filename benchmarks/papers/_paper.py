@@ -1,6 +1,7 @@
 """What the scripts of this folder share: options, corpora, and the table of claims that each ends in."""
 
 import argparse
+import json
 import sys
 import time
 from pathlib import Path
@@ -42,6 +43,7 @@ class Paper:
         self.options = parser.parse_args(arguments)
         self.quick = self.options.quick
         self.key, self.record, self.claims, self.sizes, self.section = key, recorder(self.options), [], sizes, None
+        self.done = []
 
     def run(self, *sections):
         """Call the functions of the sections that were asked for, then show the table."""
@@ -93,16 +95,21 @@ class Paper:
         claim = {"where": where, "text": text, "published": published, "ours": ours,
                  "reproduced": reproduced or outcome[None], "why": why}  # fmt: skip
         self.claims.append(list(claim.values()))
+        parameters = parameters_of(self.sizes, self.section)
+        self.done.append((corpus, text, json.loads(json.dumps(parameters))))  # as they are read again
         if not self.quick:
             self.record.add(CLAIMS, corpus, self.key, {k: float(v) for k, v in scores.items()}, label=text, claim=claim,
-                            parameters=parameters_of(self.sizes, self.section))  # fmt: skip
+                            parameters=parameters)  # fmt: skip
 
     def end(self):
         """The table; a whole run also removes committed claims that the script no longer makes."""
         print_table(self.key, ["where", "claim", "published", "ours", "reproduced", "why"], self.claims, n_left=6)
         if self.record.folder and not self.quick and self.options.only == list(self.sizes):
-            texts = {claim[1] for claim in self.claims}
-            keep_lines(CLAIMS, lambda line: line["estimator"] != self.key or line["label"] in texts, self.record.folder)
+            keep_lines(CLAIMS, lambda line: line["estimator"] != self.key or self.made(line), self.record.folder)
+
+    def made(self, line):
+        """Whether this run has made a committed claim."""
+        return (line["corpus"], line["label"], line["parameters"]) in self.done
 
 
 def parameters_of(sizes, section):

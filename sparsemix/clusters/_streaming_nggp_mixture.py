@@ -101,7 +101,8 @@ class StreamingNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator
     u_rule : {"mode", "quadrature"} or tuple, default="mode"
         Treatment of the auxiliary variable U in the prior weights: U fixed at the mode of log U, or U integrated out.
         The number of clusters in its posterior is their expectation under the responsibilities; with a tuple ("mode",
-        "count") or ("quadrature", "count") it is the number of existing clusters. Labels hardly depend on it.
+        "count") or ("quadrature", "count") it is the number of existing clusters, as always from the second epoch on.
+        Labels hardly depend on it.
     merge_criterion : {"auto", "bayes_factor", "responsibility", "similarity"} or tuple, default="auto"
         Criterion for merging two clusters: the log Bayes factor of one cluster against two, the overlap of their
         responsibilities (one minus the normalized L1 distance [3]_), or the similarity of their means or densities.

@@ -53,7 +53,8 @@ def topic_coherence(
     convention : {"paper", "gensim"}, default="paper"
         "gensim" follows gensim's ``CoherenceModel``. "umass" is then the mean over pairs, and adds 1e-12 to the joint
         probability instead of one document, so that a pair that never co-occurs costs about -20. "npmi" also adds
-        1e-12. The results equal gensim's ``u_mass``. They differ from its ``c_npmi`` and ``c_v`` only because gensim
+        1e-12. The results equal gensim's ``u_mass`` for words that occur in X; gensim leaves out a top word that does
+        not, which counts here as if it occurred once. They differ from its ``c_npmi`` and ``c_v`` only because gensim
         counts in windows of 10 and 110 words, and bags of words allow only whole documents.
 
     Returns

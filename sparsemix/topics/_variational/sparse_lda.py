@@ -68,9 +68,10 @@ class SparseLDA(AdditiveTopics):
         document increases [4]_. Set 5 for better held-out scores: they rose by 0.005 to 0.014 nats per token, while the
         bound of the corpus fell (:doc:`/measured/departures`).
     warm_documents : bool or int, default=True
-        Initialise a document with the result of its last visit. The bound then never decreases, and later epochs are
-        fast. An integer n makes the first n visits cold (True is 1); False or 0 makes all visits cold. Set False for
-        a higher bound in about twice the time; held-out scores fell (:doc:`/measured/departures`). Not for "online".
+        Initialise a document with the result of its last visit. The bound then never decreases, except by less than
+        1e-4 nats per token where documents drop topics that hardly have a token, and later epochs are fast. An integer
+        n makes the first n visits cold (True is 1); False or 0 makes all visits cold. Set False for a higher bound in
+        about twice the time; held-out scores fell (:doc:`/measured/departures`). Not for "online".
     max_iter : int, default=50
         Maximal number of epochs. A ConvergenceWarning says when it was too small.
     tol : float, default=1e-3
