@@ -29,6 +29,7 @@ from sparsemix.metrics import document_completion
 CURVES = "papers-curves"
 DENSE = "K"  # in lists of L
 
+NAME = "Hughes and Sudderth 2016"
 # For each section its sizes: of the whole measurement, and of --quick.
 SIZES = {
     "selection": {"rows": (20_000, 200), "components": ((100, 400, 1_600), (50, 200)), "widths": ((1, 4, 16), (1, 4))},
@@ -401,7 +402,7 @@ def report_restarts(paper, corpus, found, widths):
 
 def main():
     """Costs, patches, topics."""
-    paper = Paper("Hughes and Sudderth 2016", __doc__, SIZES)
+    paper = Paper(NAME, __doc__, SIZES)
     paper.run(selection, summary, local_step, patches, nips, wikipedia, new_york_times, learning, restarts)
 
 

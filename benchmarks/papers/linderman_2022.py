@@ -23,6 +23,7 @@ from sparsemix import GibbsLDA, SparseLDA
 from sparsemix.metrics import document_completion
 
 K, ALPHA, ETA = 20, 0.1, 0.05
+NAME = "Linderman 2022"
 SIZES = {
     "gibbs": {"documents": (3_430, 100), "test": (430, 20), "components": (50, 5), "epochs": (400, 20),
               "chains": (4, 2)},
@@ -161,7 +162,7 @@ def autocorrelation_time(values):
 
 def main():
     """The notes in their order."""
-    Paper("Linderman 2022", __doc__, SIZES).run(gibbs, ascent)
+    Paper(NAME, __doc__, SIZES).run(gibbs, ascent)
 
 
 if __name__ == "__main__":

@@ -31,6 +31,7 @@ from sparsemix.datasets import make_bars_mixture
 GRID = [0.1, 1.0, 10.0, 100.0, 1000.0]
 KOS = {"documents": (None, 300), "test_share": (0.2, 0.2), "word_prior": (0.1, 0.1), "threshold": (0.501, 0.501),
        "first": (0.1, 0.3), "concentrations": (GRID, GRID[:2])}  # fmt: skip
+NAME = "Tank, Foti and Fox 2015"
 SIZES = {
     "bars": {"image_sets": (50, 2), "side": (5, 5), "images": (200, 200), "merge_every": (50, 50)},
     "power_law": {
@@ -408,6 +409,6 @@ def long_stream(paper):
 
 
 if __name__ == "__main__":
-    Paper("Tank, Foti and Fox 2015", __doc__, SIZES).run(
+    Paper(NAME, __doc__, SIZES).run(
         bars, power_law, table, more_orders, chains, epochs, long_stream
     )
