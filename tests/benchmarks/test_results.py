@@ -333,5 +333,17 @@ def test_a_whole_run_removes_claims_that_are_no_longer_made(paper, tmp_path):
     assert [kept["label"] for kept in _results.read("papers", tmp_path)] == ["new"]
 
 
+def test_committed_claims_have_the_sizes_of_their_scripts(paper):
+    scripts = [importlib.import_module(path.stem) for path in Path(paper.__file__).parent.glob("[!_]*.py")]
+    by_key = {script.NAME: script.SIZES for script in scripts}
+    rows = _results.read("papers")
+    assert {row["estimator"] for row in rows} == set(by_key)
+    for row in rows:
+        made = paper.parameters_of(by_key[row["estimator"]], row["parameters"]["section"])
+        assert row["parameters"] == json.loads(json.dumps(made)), row["label"]
+    for key, sections in by_key.items():
+        assert {row["parameters"]["section"] for row in rows if row["estimator"] == key} == set(sections), key
+
+
 def test_a_gain_within_two_standard_errors_is_undecided(paper):
     assert [paper.judge(gain, 1.0) for gain in (3.0, 1.9, -1.9, -3.0)] == [True, "undecided", "undecided", False]

@@ -155,6 +155,8 @@ def test_exact_bound_never_falls_and_bounds_the_evidence(learned):
     params = {"doc_topic_prior": 0.5, "topic_word_prior": BETA, "max_iter": 60} | learned
     bounds = fitted("cvb_exact", TINY_COUNTS, 2, **params).lower_bounds_
     assert (np.diff(bounds) > -1e-9).all()
+    longer = CollapsedLDA(3, inference="cvb_exact", max_iter=60, tol=0.0, random_state=0, **learned).fit(corpus())
+    assert (np.diff(longer.lower_bounds_) > -1e-6).all()
     assert learned or bounds[-1] <= EVIDENCE
 
 

@@ -33,6 +33,8 @@ def make_collapsed_model(cls, params, documents, seed, dtype):
         weight = documents.sample_weight
         whole = weight is None or (weight == np.floor(weight)).all()
         dtype = dtype if whole and documents.word_totals().sum() < EXACT else np.dtype(np.float64)
+    if cls is ExactModel:  # round-off would let the bound fall
+        dtype = np.dtype(np.float64)
     model = cls(documents.X.shape[1], params.n_components, dtype=dtype, **priors(params))
     model.seed = seed
     documents.dtype = dtype

@@ -71,8 +71,8 @@ class CollapsedLDA(TopicPredictMixin, SparsemixEstimator):
     inference : {"cvb0", "cvb", "cvb_exact", "gibbs"}, default="cvb0"
         "cvb0" [1]_ stores expected counts. "cvb" [2]_ also stores their variances for a second-order correction, and
         takes four times as long. "cvb_exact" is "cvb" with exact expectations, for priors of at least 5e-4: its bound
-        never decreases, but a sweep takes hundreds of times as long. "gibbs" [3]_ draws one topic for each token;
-        counts must be whole numbers. It stores no responsibilities.
+        never decreases if counts are whole, but a sweep takes a hundred times as long or more. "gibbs" [3]_ draws one
+        topic for each token; counts must be whole numbers. It stores no responsibilities.
     doc_topic_prior : float, "learned" or array-like of shape (n_components,), default=None
         Dirichlet prior alpha of each topic in a document. None means 0.1, or 5 / K for more than 50 topics. Raise it to
         give documents more topics. "learned" begins with the default and learns a value for every topic after each
@@ -159,9 +159,9 @@ class CollapsedLDA(TopicPredictMixin, SparsemixEstimator):
     For M distinct pairs of a document and a word, "cvb0" and "cvb" store the responsibilities during the fit: M K
     float32 numbers, 4 M K bytes. That is 2 GB for 2.5 million pairs and 200 topics. No other array of this library
     grows with documents times topics. "gibbs" stores 4 bytes per token. Tables by word and topic have V K float32
-    numbers each; "cvb" has a second one for variances. "cvb_exact" has 80 in float64: they hold the generating
-    functions of the counts, whose integrals are the expectations, with errors below 1e-9. For "gibbs" they are float64
-    with 2**24 tokens or more, or with weights that are not whole numbers.
+    numbers each; "cvb" has a second one for variances. "cvb_exact" has float64 tables, and 80 more, which hold
+    the generating functions of the counts, whose integrals are the expectations, with errors below 1e-9. For "gibbs"
+    they are float64 with 2**24 tokens or more, or with weights that are not whole numbers.
 
     ``transform`` fixes the posterior means of the topics and iterates the same update for the document, without
     randomness and variances. ``score`` is the document completion that all topic models of this library use, under the

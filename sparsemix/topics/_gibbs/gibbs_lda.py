@@ -76,8 +76,8 @@ class GibbsLDA(TopicPredictMixin, SparsemixEstimator):
     max_doc_update_iter : int, default=100
         Maximal number of iterations per document in ``transform``.
     n_jobs : int, default=None
-        Number of threads of ``transform``; results have the same bits for any number. ``fit`` uses one. -1 uses all
-        cores.
+        Number of threads of ``transform`` and ``score``; results have the same bits for any number. ``fit`` uses one.
+        -1 uses all cores.
     verbose : int, default=0
         Number of epochs between printed lines; 0 prints none.
     random_state : int, RandomState instance or None, default=None
@@ -242,7 +242,8 @@ class GibbsLDA(TopicPredictMixin, SparsemixEstimator):
             self._publish(fits)
             found = disagreement(self.chain_log_joints_, self.r_hat_, fits[0].samples.burn_in)
             if found is not None:
-                warnings.warn(found, ConvergenceWarning, stacklevel=2)
+                message = f"{found}; chains of many topics may stay near different modes, where init_params helps"
+                warnings.warn(message, ConvergenceWarning, stacklevel=2)
             observer.finish()
         return self
 
