@@ -11,7 +11,7 @@ which is its own coordinate ascent. The paper has 50 starts.
 """
 
 import numpy as np
-from _curves import quietly
+from _curves import moments, quietly
 from _paper import Paper, judge, log_likelihood, mean_and_error, say, spent, split_tokens
 
 from sparsemix import CollapsedLDA, GibbsLDA, SparseLDA
@@ -189,7 +189,7 @@ def exact(paper):
             found[method] = *(np.array(values) for values in zip(*runs, strict=True)), seconds
             say(f"  {method}: {mean_and_error(found[method][1])} in {seconds:.1f} s")
         (bound, score, seconds), (exact_bound, exact_score, exact_seconds) = found["cvb"], found["cvb_exact"]
-        gap, error = moments_of(score - exact_score)
+        gap, error = moments(score - exact_score)
         same = abs(gap) <= max(0.01, 2 * error)
         paper.claim(
             "Expectations to second order are as good as exact ones", "indistinguishable",
@@ -198,11 +198,6 @@ def exact(paper):
             same, where="Appendix A", corpus=corpus, gap=gap, error=error, exact=np.mean(exact_score),
             why="" if same else "with so few documents most counts are below one, where two moments say too little",
         )  # fmt: skip
-
-
-def moments_of(values):
-    """Mean and standard error."""
-    return float(np.mean(values)), float(np.std(values, ddof=1) / len(values) ** 0.5) if len(values) > 1 else 0.0
 
 
 def main():
