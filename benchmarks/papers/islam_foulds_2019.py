@@ -91,7 +91,7 @@ def published(n_components, n_words, batch, **parameters):
 
 @contextmanager
 def instructions(name):
-    """The narrowest vector instructions for the contestant that stands in for a scalar program."""
+    """The narrowest vector instructions for the contestant that replaces a scalar program."""
     before = _simd.instruction_set()
     _simd.use_instruction_set("baseline" if name == NARROW else before)
     try:

@@ -51,7 +51,7 @@ def bound_of(X, lda):
 
 
 def of_sklearn(X, topics, n_passes):
-    """The bound of scikit-learn after each of its own epochs."""
+    """The bound of scikit-learn after each epoch of its fit."""
     lda, bounds = sklearn_at(X, topics), []
     for _ in range(n_passes):
         lda._em_step(X, total_samples=X.shape[0], batch_update=True)

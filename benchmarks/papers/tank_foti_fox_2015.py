@@ -15,7 +15,7 @@ Other tables of these clusters: ``benchmarks/clusters.py``.
 import warnings
 
 import numpy as np
-from _paper import Paper, judge, mean_and_error, parameters_of, say, spent  # first: it knows where the others are
+from _paper import Paper, judge, mean_and_error, parameters_of, say, spent  # first: it knows where other modules are
 
 # isort: split
 from _clusters_corpora import PAPER_TABLE
@@ -24,8 +24,8 @@ from scipy.special import gammaln
 from sklearn.exceptions import ConvergenceWarning
 
 from sparsemix import StreamingNGGPMixture
+from sparsemix._engine.chains import r_hat
 from sparsemix.clusters import select_nggp_hyperparameters
-from sparsemix.clusters._gibbs_nggp_mixture import r_hat
 from sparsemix.datasets import make_bars_mixture
 
 GRID = [0.1, 1.0, 10.0, 100.0, 1000.0]

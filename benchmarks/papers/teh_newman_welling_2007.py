@@ -51,7 +51,7 @@ class Averaged:
         """Nothing happens before an epoch."""
 
     def on_fit_task_end(self, estimator, context, *, fitted_estimator=None):  # noqa: ARG002
-        """Before the first sample of its own the fit publishes its last sweep, which is a sample here."""
+        """A fit without samples publishes its last sweep, which is a sample here."""
         if context.task_name != "pass":
             return False
         self.epoch += 1

@@ -14,9 +14,24 @@ def log_joints(monitor):
     return np.array([record["log_joint"] for record in monitor.history])
 
 
+def completed(monitors):
+    """The chains that have completed an epoch."""
+    return [monitor for monitor in monitors if monitor.stats is not None]
+
+
 def best_chain(monitors):
     """The chain whose log joint has the highest mean over its second half."""
     return max(monitors, key=lambda one: np.mean(log_joints(one)[len(one.history) // 2 :]))
+
+
+def attributes_of_chains(monitors, best):
+    """Fitted attributes of several chains, of which one is published."""
+    return {
+        "n_iter_": best.n_epochs_done,
+        "history_": list(best.history),
+        "chain_log_joints_": [log_joints(one) for one in monitors],
+        "r_hat_": r_hat([log_joints(one)[best.samples.burn_in :] for one in monitors]),
+    }
 
 
 def r_hat(chains):

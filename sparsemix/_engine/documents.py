@@ -127,6 +127,7 @@ class Documents:
     sparse = True  # kind of the blocks as read
     incomplete = False  # counts are never missing
     first_row = 0  # number of the first document, if these documents are a block of the data
+    kept = None  # mask of the given rows that are these documents, whose weights are positive; None: all
 
     def __init__(self, X, sample_weight=None, dtype=np.float32, memory=None):
         self.X = X

@@ -116,6 +116,11 @@ class Visits:
         return self.state._visits(self.rows)
 
 
+def burn_in_of(params):
+    """Epochs of a chain before its first sample: the parameter, or half of ``max_iter``."""
+    return params.max_iter // 2 if params.burn_in is None else params.burn_in
+
+
 class Mean:
     """The published statistics of a chain: the mean over its samples; before the first sample, the last sweep's.
 

@@ -13,9 +13,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from sparsemix._compat import FitObserver, Interval, StrOptions, _fit_context, with_callbacks
-from sparsemix._engine.chains import best_chain, disagreement, log_joints, r_hat
+from sparsemix._engine.chains import attributes_of_chains, best_chain, completed, disagreement
 from sparsemix._engine.monitor import Monitor
-from sparsemix._engine.sweeps import RowState, Sweeps, run
+from sparsemix._engine.sweeps import RowState, Sweeps, burn_in_of, run
 from sparsemix._estimator.absent import UNFITTED, Absent
 from sparsemix._estimator.base import SparsemixEstimator
 from sparsemix._estimator.parameters import plain
@@ -302,8 +302,7 @@ class GibbsNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator):
             params.max_iter, 0.0, Sweeps(has_bound=False), params.verbose, type(self).__name__, observer, None, started
         )
         monitor.chain, monitor.n_rows = chain, n_rows
-        burn_in = params.max_iter // 2 if params.burn_in is None else params.burn_in
-        monitor.samples = Samples(burn_in, params.thin, model, labels)
+        monitor.samples = Samples(burn_in_of(params), params.thin, model, labels)
         fits.append(monitor)
         run(model, rows, chain, monitor, state, monitor.samples)
 
@@ -379,18 +378,14 @@ class GibbsNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator):
             "_fitted": fitted,
             "_samples": [sample for sample, _ in monitor.samples.kept],
             "labels_": labels,
-            "n_iter_": monitor.n_epochs_done,
-            "history_": list(monitor.history),
-            "chain_log_joints_": [log_joints(one) for one in monitors],
-            "r_hat_": r_hat([log_joints(one)[monitor.samples.burn_in :] for one in monitors]),
+            **attributes_of_chains(monitors, monitor),
         }
 
     def _publish(self, fits):
         """Publish the current chains if one has completed an epoch; return whether one has."""
-        fits = [monitor for monitor in fits if monitor.stats is not None]
-        if not fits:
+        if not completed(fits):
             return False
-        vars(self).update(self._attributes(fits, fits[0].n_rows))
+        vars(self).update(self._attributes(completed(fits), fits[0].n_rows))
         return True
 
 

@@ -88,7 +88,13 @@ def document_completion(
     >>> round(document_completion(np.ones((2, 6)), X, doc_topic_prior=0.1), 4)  # log(1 / 6)
     -1.7918
     """
-    log_likelihood, n_tokens = completion(topics, X, doc_topic_prior, test_fraction, split, random_state, n_jobs)
+    blocks = hidden_tokens(topics, X, doc_topic_prior, test_fraction, split, random_state, n_jobs)
+    return per_token(blocks, split)
+
+
+def per_token(blocks, split="type"):
+    """Mean log probability of the ``hidden_tokens`` of all blocks."""
+    log_likelihood, n_tokens = total(blocks)
     if n_tokens == 0:
         unit = "distinct words" if split == "type" else "tokens"
         raise ValueError(f"no row of X has two {unit}, so none can be hidden; score longer documents")
@@ -97,8 +103,13 @@ def document_completion(
 
 def completion(topics, X, doc_topic_prior=None, test_fraction=0.2, split="type", random_state=0, n_jobs=None):
     """Sum of log likelihoods of hidden tokens, and their number. Both can be added over blocks of documents."""
+    return total(hidden_tokens(topics, X, doc_topic_prior, test_fraction, split, random_state, n_jobs))
+
+
+def total(blocks):
+    """Sum of log likelihoods of ``hidden_tokens``, and their number."""
     log_likelihood = n_tokens = 0.0
-    for B, logs in hidden_tokens(topics, X, doc_topic_prior, test_fraction, split, random_state, n_jobs):
+    for B, logs in blocks:
         log_likelihood += float(B.data @ logs)
         n_tokens += float(B.data.sum(dtype=np.float64))
     return log_likelihood, n_tokens

@@ -11,7 +11,7 @@ from sklearn.utils.metaestimators import available_if
 
 from sparsemix._compat import FitObserver, Interval, StrOptions, _fit_context, with_callbacks
 from sparsemix._engine.monitor import Monitor
-from sparsemix._engine.sweeps import Mean, Sweeps, run
+from sparsemix._engine.sweeps import Mean, Sweeps, burn_in_of, run
 from sparsemix._estimator.absent import NO_BOUND, Absent
 from sparsemix._estimator.additive import OF_FIT, AdditiveEstimator, FitSetup
 from sparsemix._estimator.base import published
@@ -416,8 +416,7 @@ class SkipGramTopicModel(SkipGramPredictMixin, AdditiveEstimator):
             )
             monitor.n_rows = len(documents)
             fits.append(monitor)
-            burn_in = params.max_iter // 2 if params.burn_in is None else params.burn_in
-            run(model, documents, state, monitor, stats, Mean(burn_in, 1))
+            run(model, documents, state, monitor, stats, Mean(burn_in_of(params), 1))
             if params.max_iter == 0:
                 monitor.step(stats, model)  # the initialisation is the result
             self._publish_sweeps(fits)

@@ -22,9 +22,10 @@ LARGEST_PRIOR = LARGEST_COUNT
 
 def weighted_documents(X, sample_weight, dtype, may_be_empty=False):
     """Documents of positive weight. Raises if none has a token, unless ``may_be_empty``."""
-    X, sample_weight, _ = of_positive_weight(X, sample_weight, may_be_empty)
+    X, sample_weight, kept = of_positive_weight(X, sample_weight, may_be_empty)
     check_magnitude(X, sample_weight, part=may_be_empty)
     documents = Documents(X, sample_weight, dtype)
+    documents.kept = kept
     if not may_be_empty and not documents.informative:
         raise ValueError("no document of X has a token of positive weight; give at least one that is not empty")
     return documents

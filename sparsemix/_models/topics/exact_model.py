@@ -26,7 +26,7 @@ TERMS = 1 << 20
 
 def log_generating(gamma):
     """log E[exp(-z t)] at the nodes, (..., K, Q), for tokens whose topic is k with probability gamma (..., K)."""
-    return np.log1p(np.maximum(-gamma[..., None].astype(np.float64) * SHARES, CERTAIN))
+    return np.log1p(np.maximum(-gamma[..., None] * SHARES, CERTAIN))
 
 
 def difference(prior, mean, logs):
@@ -83,46 +83,42 @@ class ExactModel(ZeroOrderModel):
     def sweep(self, x, weight, gamma, stats, first_row, number):  # noqa: ARG002
         """Update the responsibilities of all documents of a block in order, and all sums."""
         word_logs, words, totals = self._logs(stats), stats["word_topic"], stats["count"]
-        total_logs = word_logs.sum(axis=0)
-        learns = self.learn_alpha and (number + 1) % self.learn_every == 0
+        total_logs, alpha = word_logs.sum(axis=0), self.doc_topic_prior
+        beta = np.full(self.n_components, self.topic_word_prior)
+        priors = np.stack([alpha, beta, self.n_words * beta])
         for d in range(len(x)):
             entries, w = slice(x.indptr[d], x.indptr[d + 1]), 1.0 if weight is None else weight[d]
-            counts, own = x.counts[entries].astype(np.float64), gamma[entries]
-            sums = [counts @ own.astype(np.float64), sum_of_logs(counts, own)]
-            for e, c in enumerate(counts):
-                word = x.indices[entries][e]
-                self._visit(own, e, c, w, sums, (words, word_logs, word), (totals, total_logs), stats)
-            probable = np.maximum(own.astype(np.float64), np.finfo(np.float64).tiny)
+            counts, own = x.counts[entries], gamma[entries]
+            sums = [counts @ own, sum_of_logs(counts, own)]
+            for e, word in enumerate(x.indices[entries]):
+                by_word = words[word], word_logs[word]
+                stats["change"] += self._visit(own[e], counts[e], w, priors, sums, by_word, (totals, total_logs))
+            probable = np.maximum(own, np.finfo(np.float64).tiny)
             stats["entropy"] -= w * float(counts @ (probable * np.log(probable)).sum(axis=1))
-            alpha = self.doc_topic_prior
             stats["alloc"] += w * expected_log_gamma(alpha, *sums).sum()
             stats["alloc"] += w * (gammaln(alpha.sum()) - gammaln(alpha.sum() + counts.sum()))
-            if learns:
+            if self.learn_alpha:
                 stats["log_pi"] += w * (expected_psi(alpha, *sums) - psi(alpha.sum() + counts.sum()))
 
-    def _visit(self, own, e, c, w, document, by_word, overall, stats):
-        """Update one entry's responsibilities, in its document's, its word's and the total sums."""
-        (words, word_logs, word), (totals, total_logs) = by_word, overall
-        beta, total = np.full_like(totals, self.topic_word_prior), np.full_like(totals, self._total_prior)
-        old, old_logs = own[e].astype(np.float64), log_generating(own[e])
-        copy = np.array([min(c, 1.0), min(c, 1.0) * min(w, 1.0), min(c, 1.0) * min(w, 1.0)])[:, None]
-        means = np.maximum(np.stack([document[0], words[word], totals]) - copy * old, 0.0)
-        logs = np.minimum(np.stack([document[1], word_logs[word], total_logs]) - copy[:, :, None] * old_logs, 0.0)
-        of_document, of_word, of_all = expected_log(np.stack([self.doc_topic_prior, beta, total]), means, logs)
+    def _visit(self, own, c, w, priors, document, by_word, overall):
+        """Update one entry's responsibilities, in its document's, its word's and the total sums; return their change.
+
+        Sums are means and logarithms of generating functions, (K,) and (K, Q). ``priors`` (3, K) are theirs.
+        """
+        old, old_logs = own.copy(), log_generating(own)
+        one = min(c, 1.0)
+        copy = np.array([one, one * min(w, 1.0), one * min(w, 1.0)])[:, None]
+        means, logs = (np.stack(each) for each in zip(document, by_word, overall, strict=True))
+        means, logs = np.maximum(means - copy * old, 0.0), np.minimum(logs - copy[:, :, None] * old_logs, 0.0)
+        of_document, of_word, of_all = expected_log(priors, means, logs)
         odds = of_document + of_word - of_all
         odds = np.exp(odds - odds.max())
-        own[e] = odds / odds.sum()
-        change, change_of_logs = own[e] - old, log_generating(own[e]) - old_logs
-        document[0] += c * change
-        document[1] += c * change_of_logs
-        for means, logs in ((words[word], word_logs[word]), (totals, total_logs)):
-            means += w * c * change
-            logs += w * c * change_of_logs
-        stats["change"] += w * c * np.abs(change).sum()
-
-    @property
-    def _total_prior(self):
-        return self.n_words * self.topic_word_prior
+        own[...] = odds / odds.sum()
+        changes = own - old, log_generating(own) - old_logs
+        for sums, copies in ((document, c), (by_word, w * c), (overall, w * c)):
+            for each, change in zip(sums, changes, strict=True):
+                each += copies * change
+        return w * c * np.abs(changes[0]).sum()
 
     def recount(self, visits, stats):
         """Recompute all sums by word from the responsibilities."""
@@ -138,10 +134,9 @@ class ExactModel(ZeroOrderModel):
     def _objective(self, stats):
         """E_q[log p(z, w)] + H(q)."""
         prior, logs, out = np.full(self.n_components, self.topic_word_prior), self._logs(stats), 0.0
-        for mean, of_word in zip(stats["word_topic"].astype(np.float64), logs, strict=True):
+        for mean, of_word in zip(stats["word_topic"], logs, strict=True):
             out += expected_log_gamma(prior, mean, of_word).sum()
-        total = np.full(self.n_components, self._total_prior)
-        out -= expected_log_gamma(total, stats["count"], logs.sum(axis=0)).sum()
+        out -= expected_log_gamma(self.n_words * prior, stats["count"], logs.sum(axis=0)).sum()
         return float(stats["entropy"]) + float(stats["alloc"]) + out
 
     def global_step(self, stats, epoch):

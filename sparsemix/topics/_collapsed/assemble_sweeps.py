@@ -1,4 +1,4 @@
-"""Model and initial state of CollapsedLDA from its parameters."""
+"""Models that sweep over documents, and their initial state, from parameters of CollapsedLDA and GibbsLDA."""
 
 import numpy as np
 from scipy import sparse
@@ -60,30 +60,33 @@ def make_row_state(params, model, documents, rng, topics=None, state=None):
     return state, stats
 
 
-def doc_counts(model, state, documents, kept=None):
-    """Tokens, or expected tokens, of each row by topic: data, indices and indptr of a CSR matrix (n_samples, K).
+def doc_counts(model, state, documents):
+    """Tokens, or expected tokens, of each given row by topic, csr_array (n_samples, K); none in rows of weight zero.
 
     Parameters
     ----------
     model : SweepModel
     state : RowState
     documents : Documents
-    kept : ndarray of shape (n_samples,), bool, or None
-        Rows that are ``documents``; rows of weight zero are not. None: all are.
     """
     counts = sparse.vstack(
         [sparse.csr_array(model.doc_counts(x, part), dtype=model.dtype) for x, _, part, _ in state.visits(documents)]
     ).tocsr()
-    indptr = counts.indptr
-    if kept is not None:
-        lengths = np.zeros(len(kept), dtype=indptr.dtype)
-        lengths[kept] = np.diff(indptr)
-        indptr = np.append(0, np.cumsum(lengths))
-    return counts.data, counts.indices, indptr
+    if documents.kept is None:
+        return counts
+    lengths = np.zeros(len(documents.kept), dtype=counts.indptr.dtype)
+    lengths[documents.kept] = np.diff(counts.indptr)
+    indptr = np.append(0, np.cumsum(lengths))
+    return sparse.csr_array((counts.data, counts.indices, indptr), shape=(len(lengths), counts.shape[1]))
+
+
+def parts_of(counts):
+    """The arrays of ``doc_counts``, which pickles hold."""
+    return counts.data, counts.indices, counts.indptr
 
 
 def proportions(counts, prior):
-    """Posterior means of the topic proportions of documents, (n, K) float64, from their ``doc_counts``."""
+    """Posterior means of the topic proportions of documents, (n, K) float64, from ``parts_of`` their counts."""
     out = sparse.csr_array(counts, shape=(len(counts[2]) - 1, len(prior))).toarray() + prior
     out /= out.sum(axis=1, keepdims=True)
     return out

@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 
 from sparsemix._compat import FitObserver, Interval, StrOptions, _fit_context, with_callbacks
 from sparsemix._engine.monitor import Monitor
-from sparsemix._engine.sweeps import Mean, RowState, Sweeps, run
+from sparsemix._engine.sweeps import Mean, RowState, Sweeps, burn_in_of, run
 from sparsemix._estimator.absent import UNFITTED, Absent, check_continues
 from sparsemix._estimator.base import SparsemixEstimator, published
 from sparsemix._estimator.input.checks import check_counts, warn_of_light_weights
@@ -26,6 +26,7 @@ from sparsemix.topics._collapsed.assemble_sweeps import (
     doc_counts,
     make_collapsed_model,
     make_row_state,
+    parts_of,
     proportions,
 )
 from sparsemix.topics._evaluation import warn_if_worse_than_unigrams
@@ -280,10 +281,8 @@ class CollapsedLDA(TopicPredictMixin, SparsemixEstimator):
             name, schedule = type(self).__name__, Sweeps(model.has_bound)
             tol = TOL[params.inference] if params.tol is None else params.tol
             monitor = Monitor(params.max_iter, tol, schedule, params.verbose, name, observer, None, started)
-            burn_in = params.max_iter // 2 if params.burn_in is None else params.burn_in
-            monitor.mean = Mean(burn_in, params.thin) if params.inference == "gibbs" else None
-            kept = None if len(documents) == X.shape[0] else np.asarray(sample_weight) > 0
-            monitor.state, monitor.doc_counts = state, partial(doc_counts, model, state, documents, kept)
+            monitor.mean = Mean(burn_in_of(params), params.thin) if params.inference == "gibbs" else None
+            monitor.state, monitor.doc_counts = state, partial(doc_counts, model, state, documents)
             fits.append(monitor)
             run(model, documents, state, monitor, stats, monitor.mean)
             if params.max_iter == 0:
@@ -337,7 +336,7 @@ class CollapsedLDA(TopicPredictMixin, SparsemixEstimator):
             return False
         attributes = self._attributes(fits[0])
         if self._params.warm_start:
-            attributes["_doc_counts"] = fits[0].doc_counts()
+            attributes["_doc_counts"] = parts_of(fits[0].doc_counts())
         for name in OF_FIT:
             vars(self).pop(name, None)
         vars(self).update(attributes)

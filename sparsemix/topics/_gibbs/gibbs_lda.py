@@ -13,21 +13,22 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from sparsemix._compat import FitObserver, Interval, StrOptions, _fit_context, with_callbacks
-from sparsemix._engine.chains import best_chain, disagreement, log_joints, r_hat
+from sparsemix._engine.chains import attributes_of_chains, best_chain, completed, disagreement
 from sparsemix._engine.monitor import Monitor
-from sparsemix._engine.sweeps import Sweeps, run
+from sparsemix._engine.sweeps import Sweeps, burn_in_of, run
 from sparsemix._estimator.absent import UNFITTED, Absent
 from sparsemix._estimator.base import SparsemixEstimator, published
 from sparsemix._estimator.input.checks import check_counts, warn_of_light_weights
 from sparsemix._models.topics.sweep_models import GibbsModel, UncollapsedModel
 from sparsemix._stats.suffstats import SufficientStatistics
 from sparsemix._typing import RowsLike, Seed, Weights
-from sparsemix.metrics._completion import hidden_tokens
+from sparsemix.metrics._completion import hidden_tokens, per_token
 from sparsemix.topics._assemble import weighted_documents
 from sparsemix.topics._collapsed.assemble_sweeps import (
     check_whole,
     make_collapsed_model,
     make_row_state,
+    parts_of,
     proportions,
 )
 from sparsemix.topics._fitted import FittedCollapsedTopics
@@ -231,12 +232,11 @@ class GibbsLDA(TopicPredictMixin, SparsemixEstimator):
             check_whole(X, "use CollapsedLDA()")
             documents = weighted_documents(X, sample_weight, self._table_dtype)
             warn_of_light_weights(documents.sample_weight)
-            kept = None if len(documents) == X.shape[0] else np.asarray(sample_weight) > 0
             observer = FitObserver(
                 self, params.n_chains * params.max_iter, lambda monitor: self._attributes([monitor]), X
             )
             for seed in check_random_state(params.random_state).randint(2**31 - 1, size=params.n_chains):
-                self._run_chain(fits, documents, kept, int(seed), observer, started)
+                self._run_chain(fits, documents, int(seed), observer, started)
                 if observer.stopped:
                     break
             self._publish(fits)
@@ -247,7 +247,7 @@ class GibbsLDA(TopicPredictMixin, SparsemixEstimator):
             observer.finish()
         return self
 
-    def _run_chain(self, fits, documents, kept, seed, observer, started):
+    def _run_chain(self, fits, documents, seed, observer, started):
         """Run one chain; append its monitor to ``fits``."""
         params = self._params
         model = make_collapsed_model(SAMPLERS[params.inference], params, documents, seed, self._table_dtype)
@@ -255,8 +255,7 @@ class GibbsLDA(TopicPredictMixin, SparsemixEstimator):
         monitor = Monitor(
             params.max_iter, 0.0, Sweeps(has_bound=False), params.verbose, type(self).__name__, observer, None, started
         )
-        burn_in = params.max_iter // 2 if params.burn_in is None else params.burn_in
-        monitor.samples = TopicSamples(burn_in, params.thin, model, state, documents, kept)
+        monitor.samples = TopicSamples(burn_in_of(params), params.thin, model, state, documents)
         fits.append(monitor)
         run(model, documents, state, monitor, stats, monitor.samples)
 
@@ -266,20 +265,16 @@ class GibbsLDA(TopicPredictMixin, SparsemixEstimator):
         return {
             "_fitted": FittedCollapsedTopics(monitor.model, monitor.stats),
             "_samples": list(monitor.samples.kept),
-            "_doc_counts": monitor.samples.doc_counts(),
+            "_doc_counts": parts_of(monitor.samples.doc_counts()),
             "n_samples_": monitor.samples.n_samples,
-            "n_iter_": monitor.n_epochs_done,
-            "history_": list(monitor.history),
-            "chain_log_joints_": [log_joints(one) for one in monitors],
-            "r_hat_": r_hat([log_joints(one)[monitor.samples.burn_in :] for one in monitors]),
+            **attributes_of_chains(monitors, monitor),
         }
 
     def _publish(self, fits):
         """Publish the current chains if one has completed a sweep; return whether one has."""
-        fits = [monitor for monitor in fits if monitor.stats is not None]
-        if not fits:
+        if not completed(fits):
             return False
-        vars(self).update(self._attributes(fits))
+        vars(self).update(self._attributes(completed(fits)))
         return True
 
     @published
@@ -315,11 +310,8 @@ class GibbsLDA(TopicPredictMixin, SparsemixEstimator):
         X = check_counts(self, X, reset=False)
         runs = [hidden_tokens(each.word_topic.T, X, each.model.doc_topic_prior, n_jobs=self._params.n_jobs)
                 for each in self._averaged]  # fmt: skip
-        total = n_tokens = 0.0
-        for blocks in zip(*runs, strict=True):
-            hidden = blocks[0][0].data
-            total += float(hidden @ (logsumexp([logs for _, logs in blocks], axis=0) - np.log(len(blocks))))
-            n_tokens += float(hidden.sum(dtype=np.float64))
-        if n_tokens == 0:
-            raise ValueError("no row of X has two distinct words, so none can be hidden; score longer documents")
-        return total / n_tokens
+        averaged = (
+            (blocks[0][0], logsumexp([logs for _, logs in blocks], axis=0) - np.log(len(blocks)))
+            for blocks in zip(*runs, strict=True)
+        )
+        return per_token(averaged)
