@@ -134,6 +134,7 @@ def check_timeout(worker_timeout):
 # Alternatives to estimators that need all rows in memory at once.
 INSTEAD = {
     "CollapsedLDA": "SparseSCVB0LDA",
+    "GibbsLDA": "SparseSCVB0LDA",
     "GibbsNGGPMixture": "StreamingNGGPMixture and its partial_fit, block after block",
     "StreamingNGGPMixture": "its partial_fit, block after block",
     "SkipGramTopicModel": "its partial_fit, block after block",

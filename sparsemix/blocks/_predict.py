@@ -14,7 +14,7 @@ from sparsemix._typing import BlocksLike
 from sparsemix.blocks._data import as_blocks
 from sparsemix.blocks._fit import check_timeout
 from sparsemix.blocks._readers.arrays import Blocks
-from sparsemix.metrics._completion import completion
+from sparsemix.metrics._completion import total
 
 
 @plain_arguments
@@ -146,4 +146,4 @@ def score_rows(estimator, X):
     if hasattr(estimator, "score_samples"):
         log_density = estimator.score_samples(X)
         return float(log_density.sum(dtype=float)), float(len(log_density))
-    return completion(estimator, check_counts(estimator, X, reset=False), n_jobs=plain(estimator.n_jobs))
+    return total(estimator._hidden(check_counts(estimator, X, reset=False)))

@@ -101,13 +101,8 @@ def per_token(blocks, split="type"):
     return log_likelihood / n_tokens
 
 
-def completion(topics, X, doc_topic_prior=None, test_fraction=0.2, split="type", random_state=0, n_jobs=None):
-    """Sum of log likelihoods of hidden tokens, and their number. Both can be added over blocks of documents."""
-    return total(hidden_tokens(topics, X, doc_topic_prior, test_fraction, split, random_state, n_jobs))
-
-
 def total(blocks):
-    """Sum of log likelihoods of ``hidden_tokens``, and their number."""
+    """Sum of log likelihoods of ``hidden_tokens``, and their number. Both can be added over blocks of documents."""
     log_likelihood = n_tokens = 0.0
     for B, logs in blocks:
         log_likelihood += float(B.data @ logs)
@@ -116,7 +111,7 @@ def total(blocks):
 
 
 def completion_by_document(topics, X):
-    """As :func:`completion` with its defaults, for each document: two arrays of shape (n_documents,)."""
+    """As ``total``, for each document, with the defaults of ``hidden_tokens``: two arrays of shape (n_documents,)."""
     log_likelihoods, n_tokens = [], []
     for B, logs in hidden_tokens(topics, X):
         rows, n_rows = np.repeat(np.arange(B.shape[0]), np.diff(B.indptr)), B.shape[0]

@@ -18,7 +18,8 @@ from sparsemix._estimator.input.checks import check_counts
 from sparsemix._estimator.input.forms import COUNTS
 from sparsemix._estimator.parameters import plain_arguments
 from sparsemix._typing import RowsLike
-from sparsemix.metrics import distinctive_words, document_completion, top_words
+from sparsemix.metrics import distinctive_words, top_words
+from sparsemix.metrics._completion import hidden_tokens, per_token
 
 # Documents per block of ``transform``.
 DOCUMENTS = 1 << 13
@@ -141,7 +142,11 @@ class TopicPredictMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         sparsemix.metrics.document_completion : The same score for any topic model, with options.
         """
         check_is_fitted(self)
-        return document_completion(self, check_counts(self, X, reset=False), n_jobs=self._params.n_jobs)
+        return per_token(self._hidden(check_counts(self, X, reset=False)))
+
+    def _hidden(self, X):
+        """The ``hidden_tokens`` of documents under the fitted topics."""
+        return hidden_tokens(self, X, n_jobs=self._params.n_jobs)
 
     def perplexity(self, X: RowsLike) -> float:
         """exp(-score(X)): the number of equally likely words with the same uncertainty; lower is better.

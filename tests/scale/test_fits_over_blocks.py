@@ -483,6 +483,7 @@ def test_what_is_no_data():
     ("est", "instead"),
     [
         (sparsemix.CollapsedLDA(), "use SparseSCVB0LDA"),
+        (sparsemix.GibbsLDA(), "use SparseSCVB0LDA"),
         (sparsemix.GibbsNGGPMixture(), "use StreamingNGGPMixture"),
         (sparsemix.StreamingNGGPMixture(), "use its partial_fit"),
         (sparsemix.SkipGramTopicModel(), "use its partial_fit"),

@@ -5,7 +5,7 @@ import pytest
 import reference_collapsed as exact
 from scipy import sparse
 
-from sparsemix import CollapsedLDA, GibbsLDA
+from sparsemix import CollapsedLDA, GibbsLDA, blocks
 from sparsemix._kernels.collapsed import _gibbs
 from sparsemix._models.topics.sweep_models import log_evidence_of_rows
 from sparsemix.datasets import make_bars, make_sparse_lda
@@ -121,6 +121,7 @@ def test_score_is_the_log_of_mean_probabilities():
     singles = [lda(max_iter=n, burn_in=n - 1, thin=1).fit(X) for n in (20, 30, 40)]
     probabilities = [np.exp(completion_by_document(one, new)[0]) for one in singles]
     assert est.score(new) == pytest.approx(np.log(np.mean(probabilities, axis=0)).mean(), rel=1e-6)
+    assert blocks.score(est, [new[:4], new[4:]]) == pytest.approx(est.score(new))
 
 
 @per_sampler

@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike
 from scipy.special import logsumexp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from sparsemix._compat import FitObserver, Interval, StrOptions, _fit_context, with_callbacks
 from sparsemix._engine.chains import attributes_of_chains, best_chain, completed, disagreement
@@ -22,7 +21,7 @@ from sparsemix._estimator.input.checks import check_counts, warn_of_light_weight
 from sparsemix._models.topics.sweep_models import GibbsModel, UncollapsedModel
 from sparsemix._stats.suffstats import SufficientStatistics
 from sparsemix._typing import RowsLike, Seed, Weights
-from sparsemix.metrics._completion import hidden_tokens, per_token
+from sparsemix.metrics._completion import hidden_tokens
 from sparsemix.topics._assemble import weighted_documents
 from sparsemix.topics._collapsed.assemble_sweeps import (
     check_whole,
@@ -288,30 +287,9 @@ class GibbsLDA(TopicPredictMixin, SparsemixEstimator):
         """Fitted topics of all samples, or of the last sweep."""
         return self._samples or [self._fitted]
 
-    def score(self, X: RowsLike, y: object = None) -> float:  # noqa: ARG002
-        """Held-out log likelihood per token, by document completion, averaged over the samples.
-
-        A fifth of the distinct words of each document is hidden. Under the topics of each sample, proportions are
-        inferred from the visible words and give probabilities of the hidden tokens, whose mean over the samples counts.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Word counts of held-out documents. Documents with one distinct word are skipped.
-        y : None
-            Ignored.
-
-        Returns
-        -------
-        score : float
-            Natural logarithm, mean over hidden tokens. Comparable with the scores of other topic models.
-        """
-        check_is_fitted(self)
-        X = check_counts(self, X, reset=False)
+    def _hidden(self, X):
+        """The ``hidden_tokens`` of documents, whose probabilities are means over the samples."""
         runs = [hidden_tokens(each.word_topic.T, X, each.model.doc_topic_prior, n_jobs=self._params.n_jobs)
                 for each in self._averaged]  # fmt: skip
-        averaged = (
-            (blocks[0][0], logsumexp([logs for _, logs in blocks], axis=0) - np.log(len(blocks)))
-            for blocks in zip(*runs, strict=True)
-        )
-        return per_token(averaged)
+        for blocks in zip(*runs, strict=True):
+            yield blocks[0][0], logsumexp([logs for _, logs in blocks], axis=0) - np.log(len(blocks))
