@@ -32,7 +32,6 @@ QUICK = [
     ["topics.py", "--K", "50", "--seconds", "1", "--cpu", "--peers", "none", "--data", "{docword.kos.txt.gz}"],
     ["sharpness.py", "--seeds", "1", "--data", "{docword.news_t.txt.gz}"],
     ["cells.py", "--seconds", "2", "--cpu"],
-    ["sampling.py", "--K", "100,1000", "--passes", "4", "--contestants", "gibbs,sparse"],
     ["threads.py", "--K", "50", "--max-iter", "5", "--rounds", "1"],
     ["skipgram.py", "tokens", "--documents", "300", "--K", "10,100"],
     ["skipgram.py", "scores", "--documents", "500", "--K", "50", "--passes", "5", "--settings", "gibbs"],
@@ -57,7 +56,6 @@ FULL = [
     *(["sharpness.py", "--data", f"{{docword.{name}.txt.gz}}"]
       for name in ("kos", "ap", "news_t", "tweets_t", "reuters21578", "20news", "nips")),
     ["cells.py", "--full", "--K", "50,200", "--seconds", "60"],
-    ["sampling.py", "--data", "{docword.nips.txt.gz}"],
     ["threads.py", "--data", "{docword.nips.txt.gz}"],
     ["threads.py", "--K", "200,1000", "--max-iter", "5", "--rounds", "1", "--estimators", "SparseSCVB0LDA",
      "--data", "{docword.arxiv.txt.gz}"],

@@ -41,9 +41,7 @@ BY_BLOCKS = {
     "BY_BLOCKS of tests/fuzz/fuzz_estimators.py": fuzz_estimators.BY_BLOCKS,
     "CASES of tests/scale/test_fits_over_blocks.py": [type(each) for each in test_fits_over_blocks.CASES.values()],
 }
-PAGES = ["README.md", "CHANGELOG.md", "doc/api.rst", "doc/user_guide", "benchmarks/compare.py", "benchmarks/asv_suite"]
-# Clusters that grow have no benchmark of each commit; benchmarks/clusters.py measures them.
-EXCEPT = {("StreamingNGGPMixture", "benchmarks/asv_suite"), ("GibbsNGGPMixture", "benchmarks/asv_suite")}
+PAGES = ["README.md", "CHANGELOG.md", "doc/api.rst", "doc/user_guide", "benchmarks/compare.py"]
 METRICS = {name: getattr(metrics, name) for name in metrics.__all__}
 # By parameter: tables of tests/metrics that try wrong input. A metric with none of these is in the last one.
 WRONG_INPUT = {
@@ -64,8 +62,7 @@ def test_every_estimator_is_in_every_list():
     assert len(ESTIMATORS) > 5
     missing = [f"{cls.__name__}: {name}" for name, listed in CLASSES.items() for cls in ESTIMATORS if cls not in listed]
     for cls in ESTIMATORS:
-        unnamed = {page for page in PAGES if cls.__name__ not in read(page)}
-        missing += [f"{cls.__name__}: {page}" for page in PAGES if page in unnamed - excepted(cls)]
+        missing += [f"{cls.__name__}: {page}" for page in PAGES if cls.__name__ not in read(page)]
         if cls in blocks_take():
             missing += [f"{cls.__name__}: {name}" for name, listed in BY_BLOCKS.items() if cls not in listed]
             missing += [] if cls.__name__ in blocks.fit.__doc__ else [f"{cls.__name__}: docstring of blocks.fit"]
@@ -75,11 +72,6 @@ def test_every_estimator_is_in_every_list():
 def blocks_take():
     """The estimators that ``blocks.fit`` takes."""
     return [cls for cls in ESTIMATORS if hasattr(cls, "_refuse_blocks")]
-
-
-def excepted(cls):
-    """Pages that need not name a class."""
-    return {page for name, page in EXCEPT if name == cls.__name__}
 
 
 def test_every_metric_is_in_every_list():
