@@ -106,8 +106,8 @@ nightly:
 compare: $(VENV)/.test
 	$(BIN)/python benchmarks/compare.py $(BASE)
 
-# Every benchmark, ours beside the peers that are installed, and what moved since the kept results: hours, or a tenth of
-# each. DATA is a folder of corpora, which may be missing; RECORD=1 keeps what was measured.
+# Every benchmark, ours and the peers that are installed: hours, or a tenth of each. DATA is a folder of corpora, which
+# may be missing; RECORD=1 keeps the results of a whole run.
 EVIDENCE = $(BIN)/python benchmarks/evidence.py $(if $(DATA),--data $(DATA)) $(if $(RECORD),--record)
 evidence: $(VENV)/.bench
 	$(EVIDENCE)

@@ -1,7 +1,6 @@
 """How much is measured, and what the measurements of one run share: patches, starts, records."""
 
 import sys
-import time
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -24,9 +23,6 @@ class Sizes:
     nonzeros: tuple = (1, 2, 4, 16, None)
     sparsity_share: float = 0.5  # of the rows
     sparsity_passes: tuple = (20, 7)
-    marks: tuple = (1, 2, 5, 10, 20, 50, 100, 200)
-    learning_seconds: tuple = (15, 30)
-    rival_seconds: tuple = (30, 60)
     own_start_rows: int = 100_000
     own_start_marks: tuple = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 30, 50, 70, 100)
     own_start_seconds: tuple = (40, 60)
@@ -36,7 +32,6 @@ class Sizes:
     candidates: int = 4
     memory_components: int = 400
     methods: tuple = ("batch", "memoized", "online")
-    inferences: tuple = ("em", "vb")
     thread_methods: tuple = ("batch", "memoized")
     diagonal_types: tuple = ("diag", "spherical")
     kmeans_passes: int = 3
@@ -50,13 +45,12 @@ DEFAULT = Sizes()
 FULL = replace(
     DEFAULT, pass_components=(100, 400, 800), passes=8,
     rival_passes=3, rival_pairs=80_000_000, sparsity_share=1.0,
-    sparsity_passes=(20, 20), learning_seconds=(60, 120), rival_seconds=(120, 240),
+    sparsity_passes=(20, 20),
 )  # fmt: skip
 QUICK = Sizes(
     n_rows=2_000, n_test=200, components=(6,), pass_components=(6,), passes=2, rival_passes=1, rival_pairs=9_000,
-    nonzeros=(2, None), sparsity_share=1.0, sparsity_passes=(2,), marks=(1, 2), learning_seconds=(0.05,),
-    rival_seconds=(0.05,), own_start_seconds=(0.2,), memory_components=6,
-    methods=("online",), inferences=("vb",), thread_methods=("memoized",),
+    nonzeros=(2, None), sparsity_share=1.0, sparsity_passes=(2,), own_start_seconds=(0.2,), memory_components=6,
+    methods=("online",), thread_methods=("memoized",),
     candidate_components=(20,), candidate_passes=2, candidates=1, diagonal_types=("diag",), diagonal_patch=8,
     diagonal_components=6, diagonal_rival_rows=500,
 )  # fmt: skip
@@ -74,29 +68,24 @@ class Bench:
         self.images = images
         self.folder = Path(folder)
         self.recorder = recorder
-        self.records = []
-        self.environment = run("_tasks:environment", CORES[:1])
         self.patches = cache(self._patches)
         self.start = cache(self._start)
 
     def measure(self, section, label, task, n_cores=1, fields=(), **arguments):
-        """One measurement, printed to stderr and kept as a record."""
-        begun = time.perf_counter()
-        print(f"{section}: {label} ...", end=" ", file=sys.stderr, flush=True)
+        """One measurement, announced on stderr and kept as a record."""
+        print(f"{section}: {label} ...", file=sys.stderr)
         result = run(task if ":" in task else f"_tasks:{task}", CORES[:n_cores], **arguments)
-        print(f"{time.perf_counter() - begun:.1f} s", file=sys.stderr, flush=True)
-        record = {"section": section, "label": label, **dict(fields), **result}
-        self.records.append(record)
-        if task != "gemm_peak":
-            self.keep(section, label, task, arguments, record)
-        return record
+        if error := result.get("error"):
+            print(f"{label} ended early: {error}", file=sys.stderr)
+        if result.get("seconds", 0.0) is not None:  # else the package is missing, or no epoch ended
+            self.keep(section, label, task, arguments, dict(fields) | result)
 
     def keep(self, section, label, task, arguments, record):
         """What of a record is kept, where --record says."""
         of_task = {"rival": "GaussianMixture", "kmeans": "faiss"}.get(task.partition("_")[0], "SparseGaussianMixture")
         estimator = arguments.get("contestant", of_task)
         own = "contestant" in arguments  # start and defaults, by the processor's clock
-        n_rows = arguments.get("rows", self.n_rows)  # those that were measured, whatever the table scales them to
+        n_rows = arguments.get("rows", self.n_rows)  # that were measured
         parameters = {name: value for name, value in arguments.items() if name not in PLACES}
         shown = {name: record[name] for name in ("n_components", "n_jobs", "n_cores") if name in record}
         scores = figures(record, ("seconds", "bytes", *shown, *parameters, "n_rows", "pairs", "measured_rows"))

@@ -1,84 +1,104 @@
-"""Rows of numbers: clusters found with defaults, compared with HDBSCAN and a truncated variational mixture."""
+"""Experiments on rows of numbers: clusters found with defaults, compared with packages that find their number too."""
 
-from _tables import print_records
-
-LIKELIHOODS = ("full", "diag", "spherical")
-PEERS = ("HDBSCAN", "variational")
-CLASSES = {"HDBSCAN": "HDBSCAN", "variational": "BayesianGaussianMixture"}
-# n_components of BayesianGaussianMixture, which needs an upper bound.
-BOUND = 20
-BLOBS = """
-    corpus
-    label
-    right = {mean scores.right:.1f}
-    fewest = {min scores.clusters:.0f}
-    most = {max scores.clusters:.0f}
-    ARI = {mean scores.ari:.3f}
-    s = {mean seconds:.2f}
-"""
-LABELLED = """
-    corpus
-    label
-    fewest = {min scores.clusters:.0f}
-    most = {max scores.clusters:.0f}
-    ARI = {mean scores.ari:.3f}
-    least = {min scores.ari:.3f}
-    s = {mean seconds:.2f}
-"""
+FEW = tuple(
+    f"few n={n} d={d} informative={informative}"
+    for n in (300, 2_000, 20_000)
+    for d in (5, 20, 100)
+    for informative in (1, 3, d)
+)
+PROBLEMS = (
+    *FEW, "few n=2000 d=20 informative=2 groups=5", "few n=2000 d=50 informative=3 groups=6",
+    "few n=300 d=100 informative=1 gap=20", "least n=600 d=40", "least n=2000 d=20 groups=4 gap=30",
+    "least n=300 d=10 gap=30", "lattice side=3 d=5", "lattice side=4 d=3", "lattice side=2 d=7",
+    "blobs d=2 sd=0.6", "blobs d=5", "blobs d=20", "blobs d=50", "blobs n=3000 d=10 groups=30",
+    "ellipses", "given d=5", "given d=20", "one d=2", "one d=10", "one d=30", "student",
+)  # fmt: skip
+TABLES = (
+    *(f"{name}{form}" for name in ("iris", "wine", "breast_cancer", "digits") for form in ("", " standardised")),
+    "ellipses", "blobs d=10 groups=8 sd=2 standardised", "few n=2000 d=20 informative=3 standardised",
+    "least n=600 d=40 standardised",
+)  # fmt: skip
+STREAMS = (
+    "few n=20000 d=5 informative=1", "few n=20000 d=20 informative=3", "blobs d=5", "blobs n=3000 d=10 groups=30",
+    "lattice side=4 d=3", "ellipses", "given d=5", "one d=10",
+)  # fmt: skip
+# n_components of BayesianGaussianMixture, which needs an upper bound, and those that BIC chooses from.
+BOUND, NUMBERS = 20, (1, 2, 3, 5, 8, 12, 20)
+CLASSES = {
+    "HDBSCAN": "HDBSCAN", "variational": "BayesianGaussianMixture", "BIC": "SparseGaussianMixture", "EVoC": "EVoC",
+}  # fmt: skip
+PARAMETERS = {"variational": {"n_components": BOUND}, "BIC": {"n_components": list(NUMBERS)}}
+# Some of the problems that the rules were chosen on, and kinds that no rule was chosen on.
+CHOSE = (
+    "few n=300 d=5 informative=1", "few n=300 d=5 informative=3", "few n=300 d=5 informative=5",
+    "few n=300 d=20 informative=1", "few n=2000 d=5 informative=1", "few n=2000 d=20 informative=3",
+    "least n=300 d=10 gap=30", "lattice side=4 d=3", "blobs d=2 sd=0.6", "blobs d=5", "blobs n=3000 d=10 groups=30",
+    "ellipses", "given d=5", "one d=2", "one d=10", "student", "iris", "wine",
+)  # fmt: skip
+NEW = (
+    "unequal", "heavy", "skewed", "whole", "copies", "binary", "typo", "reduced", "reduced n=600 d=30", "nested",
+    "touching", "wide", "oblique", "boxes", "many", "units", "zeros",
+)  # fmt: skip
 
 
 def rows(bench):
     """Blobs in several dimensions as they are and standardised, and labelled sets."""
-    sizes, kept = bench.sizes, []
+    sizes = bench.sizes
     for form in ("as they are", "standardised"):
         for n_features in sizes.blob_dimensions:
-            measured = [
-                bench.measure("rows", f"{n_features} dimensions, {form}, {seed}", "blobs", n_features=n_features,
-                              kept=False, form=form, seed=seed, n_samples=sizes.blob_rows, bound=BOUND)
-                for seed in range(sizes.blob_seeds)
-            ]  # fmt: skip
-            for method in [*LIKELIHOODS, *PEERS]:
-                runs = [record["runs"][method] for record in measured]
-                corpus = f"five blobs in {n_features} dimensions, {form}, {sizes.blob_rows:,} rows"
-                scores = scores_of(runs) | {
-                    "right": [float(run["n_clusters"] == 5) for run in runs],
-                    "nearest": [round(record["nearest"], 2) for record in measured],
-                }
-                seconds = [round(run["seconds"], 3) for run in runs]
-                kept += bench.recorder.add("clusters-blobs", corpus, seed=list(range(sizes.blob_seeds)), scores=scores,
-                                         seconds=seconds, **describe(method))  # fmt: skip
-    if kept:
-        print_records("Five blobs", kept, BLOBS)
-    kept = []
+            corpus = f"five blobs in {n_features} dimensions, {form}, {sizes.blob_rows:,} rows"
+            measure(bench, "blobs", corpus, "_clusters_tasks:blobs", sizes.blob_seeds, of_likelihood,
+                    n_features=n_features, form=form, n_samples=sizes.blob_rows, bound=BOUND)  # fmt: skip
     for name in sizes.labelled:
-        seeds = list(range(sizes.labelled_seeds))
-        measured = [
-            bench.measure("rows", f"{name}, {seed}", "labelled", kept=False, name=name, seed=seed, bound=BOUND)["runs"]
-            for seed in seeds
-        ]
-        for method in ["auto", "full", *PEERS]:
-            runs = [record[method] for record in measured]
-            seconds = [round(run["seconds"], 3) for run in runs]
-            kept += bench.recorder.add("clusters-labelled", f"{name}, standardised", seed=seeds,
-                                     scores=scores_of(runs), seconds=seconds, **describe(method))  # fmt: skip
-    if kept:
-        print_records("Labelled sets", kept, LABELLED)
+        measure(bench, "labelled", f"{name}, standardised", "_clusters_tasks:labelled", sizes.labelled_seeds,
+                of_likelihood, name=name, bound=BOUND)  # fmt: skip
 
 
-def scores_of(runs):
-    """Clusters, agreement with the labels, and log joint density above that of the labels."""
-    scores = {"clusters": [run["n_clusters"] for run in runs], "ari": [round(run["ari"], 4) for run in runs]}
-    if all(run["above"] is not None for run in runs):
-        scores["above"] = [round(run["above"], 1) for run in runs]
-    return scores
+def growing(bench):
+    """Whether the number of clusters is found; labelled tables with held-out scores; streams in two orders."""
+    sizes = bench.sizes
+    for name in dict.fromkeys((*sizes.growing, *sizes.growing_tables, *sizes.growing_streams)):
+        block = sizes.block if name in sizes.growing_streams else None
+
+        def about(method, name=name, block=block):
+            given = name.startswith("given") and method not in CLASSES
+            return {"prior": "variances given" if given else "defaults",
+                    "parameters": PARAMETERS.get(method, {"block": block} if "stream" in method else {})}  # fmt: skip
+
+        measure(bench, "growing", name, "_growing_tasks:growing", sizes.growing_seeds, about, name=name, bound=BOUND,
+                numbers=NUMBERS, block=block)  # fmt: skip
 
 
-def describe(method):
-    """Fields of a method that all its records have."""
-    parameters = {"n_components": BOUND} if method == "variational" else {}
-    if method not in CLASSES:
-        parameters = {"likelihood": method}
-    return {
-        "estimator": CLASSES.get(method, "StreamingNGGPMixture"), "label": method, "parameters": parameters,
-        "prior": "defaults",
-    }  # fmt: skip
+def rules(bench):
+    """Fits without each rule of the search for a prior, on data that chose the rules and on other data."""
+    sizes = bench.sizes
+    for name in (*sizes.rules_chose, *sizes.rules_new):
+
+        def about(rule, name=name):
+            chose = {"tuned_on": [name]} if name in sizes.rules_chose else {}
+            return {"prior": "defaults", "parameters": {"likelihood": rule.split(": ")[0]}, **chose}
+
+        measure(bench, "rules", name, "_rules_tasks:rules", sizes.rules_seeds, about, name=name)
+
+
+def of_likelihood(method):
+    """Prior and parameters of a method of ``rows``."""
+    own = {} if method in CLASSES else {"likelihood": method}
+    return {"prior": "defaults", "parameters": PARAMETERS.get(method, own)}
+
+
+def measure(bench, table, corpus, task, n_seeds, about, **arguments):
+    """Run a task for each seed; one record for each of its methods, with the results of all seeds."""
+    module, function = task.split(":")
+    measured = [
+        bench.measure(table, f"{corpus}, {seed}", function, module=module, kept=False, seed=seed, **arguments)["runs"]
+        for seed in range(n_seeds)
+    ]
+    for method in measured[0]:
+        runs = [one[method] for one in measured]
+        scores = {name: [round(float(run[name]), 4) for run in runs] for name in runs[0]
+                  if name != "seconds" and all(run.get(name) is not None for run in runs)}  # fmt: skip
+        bench.recorder.add(
+            f"clusters-{table}", corpus, CLASSES.get(method, "StreamingNGGPMixture"), scores, label=method,
+            seed=list(range(n_seeds)), seconds=[round(run["seconds"], 3) for run in runs], **about(method),
+        )  # fmt: skip

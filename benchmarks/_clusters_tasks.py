@@ -114,7 +114,8 @@ def blobs(n_features, form, seed, n_samples, bound):
     )  # fmt: skip
     models = {name: StreamingNGGPMixture(name, random_state=0) for name in ("full", "diag", "spherical")}
     X = StandardScaler().fit_transform(X) if form == "standardised" else X
-    return {"runs": found(models | peers(bound), X, labels), "nearest": float(pdist(centres).min())}
+    nearest = {"nearest": float(pdist(centres).min())}
+    return {"runs": {name: run | nearest for name, run in found(models | peers(bound), X, labels).items()}}
 
 
 def labelled(name, seed, bound):
@@ -147,8 +148,8 @@ def found(models, X, labels):
         noise = predicted.min() < 0
         above = None if noise else log_joint(judge, X, predicted) - log_joint(judge, X, labels)
         out[name] = {
-            "n_clusters": n_clusters, "ari": float(adjusted_rand_score(labels, predicted)), "seconds": seconds,
-            "above": above,
+            "clusters": n_clusters, "ari": float(adjusted_rand_score(labels, predicted)), "seconds": seconds,
+            "right": float(n_clusters == len(np.unique(labels))), "above": above,
         }  # fmt: skip
     return out
 

@@ -28,19 +28,13 @@ def fitted_parameters(mixture):
     return mixture.weights_, mixture.means_, mixture.covariances_
 
 
-class FromRandomCandidates(SparseGaussianMixture):
-    """Saves the first epoch over all components, since epochs are timed."""
-
-    _fixed_params = SparseGaussianMixture._fixed_params | {"all_first": False}
-
-
-def sparse_mixture(start, candidates_init="all", **parameters):
-    """Our mixture at the common start; it never stops early. Its lists of candidates begin with all or random ones."""
-    mixture = SparseGaussianMixture if candidates_init == "all" else FromRandomCandidates
+def sparse_mixture(start, **parameters):
+    """Our mixture at the common start; it never stops early."""
     weights, means, covariances = start
+    means = {} if parameters["covariance_type"] == "zero_mean" else {"means": means}
     precisions = np.linalg.inv(covariances) if covariances.ndim == 3 else 1.0 / covariances
-    return mixture(
-        len(weights), init_params={"weights": weights, "means": means, "precisions": precisions},
+    return SparseGaussianMixture(
+        len(weights), init_params={"weights": weights, "precisions": precisions, **means},
         reg_covar=REG_COVAR, tol=0.0, random_state=0, **parameters,
     )  # fmt: skip
 

@@ -1,11 +1,11 @@
-"""What benchmarks measured, kept: a line of JSON a measurement, below ``results/``, which pages make their tables of.
+"""What benchmarks measured: a line of JSON a measurement, below ``results/``, which pages make tables of.
 
-A record says what was measured, on what, how, and by which command it can be measured again. ``Recorder`` completes,
-checks and writes records; ``read`` gives those of a table. One line may hold several seeds: ``seed`` is a list then,
-and ``seconds``, ``memory`` and each score may be; ``read`` gives a record for each. Nothing here imports numpy, for
-parents of measurements stay small.
+``Recorder`` completes, checks, prints and writes records; ``read`` gives those of a table. A line may hold several
+seeds: ``seed`` is a list then, and ``seconds``, ``memory`` and each score may be; ``read`` gives a record for each.
+This module imports nothing large, because the peak memory of a child begins at that of its parent.
 """
 
+import atexit
 import json
 import os
 import platform
@@ -18,7 +18,7 @@ from pathlib import Path
 
 FOLDER = Path(__file__).parent / "results"
 
-# Meaning of seconds. For --quiet, make sure that nothing else runs on the core.
+# Meaning of seconds. For --quiet-core, make sure that nothing else runs on the core.
 CLOCKS = {
     "quiet": "seconds on a core without other work",
     "processor": "CPU seconds on a machine with other work",
@@ -26,78 +26,77 @@ CLOCKS = {
 }
 OUTCOMES = ("yes", "in part", "undecided", "no")
 PACKAGES = ("sparsemix", "numpy", "scipy", "scikit-learn", "tomotopy", "gensim", "bigartm10", "faiss-cpu", "evoc")
+OUTPUTS = ("--record", "--plot")  # options that are no part of how a thing is measured
 
-OUTPUTS = ("--record", "--json", "--plot")  # options that are no part of how a thing is measured
-
-TEXT, NUMBER, NONE = (str,), (int, float), (type(None),)
-# Every field of a record and its types; those of OPTIONAL may be missing.
+NUMBER, NONE = (int, float), (type(None),)
+# Every field of a record and its types; a record may lack those of OPTIONAL.
 FIELDS = {
-    "table": TEXT,  # which table or claim it belongs to; the file is named after it
-    "command": TEXT,  # that measures it again
-    "corpus": TEXT,  # with its size: a part of a corpus is another corpus
-    "split": TEXT + NONE,  # what is held out
-    "estimator": TEXT,
+    "table": (str,),  # which table or claim it belongs to; the file is named after it
+    "command": (str,),  # that measures it again
+    "corpus": (str,),  # with its size: a part of a corpus is another corpus
+    "split": (str, *NONE),  # what is held out
+    "estimator": (str,),
     "parameters": (dict,),  # that differ from defaults, or that define the task (n_components)
-    "prior": TEXT + NONE,  # "defaults", or what was given in their place
+    "prior": (str, *NONE),  # "defaults", or what was given in their place
     "seed": (int, *NONE),
     "seconds": NUMBER + NONE,  # of training, unless the table says otherwise
-    "clock": TEXT,  # a key of CLOCKS
+    "clock": (str,),  # a key of CLOCKS
     "scores": (dict,),  # names to numbers; at the end of training
     "memory": NUMBER + NONE,  # peak bytes beyond the data
     "machine": (dict,),  # cpu, cores
     "versions": (dict,),  # of Python and of packages
-    "commit": TEXT,  # the code measured: git's name of its tree sparsemix; "+" behind it: with changes not committed
-    "date": TEXT,
+    "commit": (str,),  # the code measured: git's name of its tree sparsemix; "+" behind it: with changes not committed
+    "date": (str,),
 }
 OPTIONAL = {
-    "label": TEXT,  # name of the row, where the estimator's is not enough
+    "label": (str,),  # name of the row, where the estimator's is not enough
     "curve": (list,),  # checkpoints: {"seconds": ..., "passes": ..., score: ...}
     "tuned_on": (list,),  # corpora that the parameters or defaults were chosen on
-    "found": TEXT,  # words, where what came out is no number
+    "found": (str,),  # words, if the result is not a number
     "claim": (dict,),  # of a paper: its figure or table, text, published, ours, reproduced (of OUTCOMES), why
 }
 CLAIM = ("where", "text", "published", "ours", "reproduced", "why")
-# What tells two measurements apart; the last of the same is kept.
+# Fields that differ between two measurements; of the same measurement the last record is kept.
 IDENTITY = ("table", "corpus", "split", "estimator", "label", "parameters", "prior", "seed")
 
 
 class RecordError(ValueError):
-    """A record that does not keep to the schema."""
+    """A record that does not follow the schema."""
+
+
+def is_number(value):
+    """Whether a value is a number and not NaN."""
+    return isinstance(value, NUMBER) and not isinstance(value, bool) and value == value
 
 
 def validate(record):
     """The record itself; an error names the field and what it should be."""
-    name = f"record of {record.get('table')!r}, {record.get('label', record.get('estimator'))!r}"
-    if unknown := set(record) - set(FIELDS) - set(OPTIONAL):
-        raise RecordError(f"{name}: no field {sorted(unknown)}; there are {', '.join([*FIELDS, *OPTIONAL])}")
-    if missing := set(FIELDS) - set(record):
-        raise RecordError(f"{name}: {sorted(missing)} missing")
-    for field, value in record.items():
-        kinds = FIELDS.get(field, OPTIONAL.get(field))
-        if not isinstance(value, kinds) or isinstance(value, bool):
-            raise RecordError(f"{name}: {field} is {value!r}, not {' or '.join(kind.__name__ for kind in kinds)}")
-    if record["clock"] not in CLOCKS:
-        raise RecordError(f"{name}: clock is {record['clock']!r}, not one of {', '.join(CLOCKS)}")
-    for place in (record["scores"], *record.get("curve", [])):
-        for score, value in place.items():
-            if not isinstance(value, NUMBER + NONE) or isinstance(value, bool) or value != value:
-                raise RecordError(f"{name}: {score} is {value!r}, not a number or None")
-    if not {"cpu", "cores"} <= set(record["machine"]) or "python" not in record["versions"]:
-        raise RecordError(f"{name}: a machine has cpu and cores, versions have python")
+    wrong = [f"{field} is {record.get(field)!r}" for field, kinds in (FIELDS | OPTIONAL).items()
+             if (field in record and (not isinstance(record[field], kinds) or isinstance(record[field], bool)))
+             or (field in FIELDS and field not in record)]  # fmt: skip
+    wrong += [f"there is no field {field!r}" for field in set(record) - set(FIELDS) - set(OPTIONAL)]
+    if not wrong:
+        wrong += [f"{score} is {value!r}" for place in (record["scores"], *record.get("curve", []))
+                  for score, value in place.items() if value is not None and not is_number(value)]  # fmt: skip
+        claim = record.get("claim", dict.fromkeys(CLAIM, "no"))
+        wrong += ["clock"] * (record["clock"] not in CLOCKS)
+        wrong += ["machine lacks cpu or cores"] * (not {"cpu", "cores"} <= set(record["machine"]))
+        wrong += ["versions lack python"] * ("python" not in record["versions"])
+        wrong += ["claim"] * (set(claim) != set(CLAIM) or claim["reproduced"] not in OUTCOMES)
+    if wrong:
+        label = record.get("label", record.get("estimator"))
+        raise RecordError(f"record of {record.get('table')!r}, {label!r}, is wrong: {', '.join(wrong)}")
     date.fromisoformat(record["date"])
-    claim = record.get("claim", dict.fromkeys(CLAIM, "no"))
-    if set(claim) != set(CLAIM) or claim["reproduced"] not in OUTCOMES:
-        raise RecordError(f"{name}: a claim has {', '.join(CLAIM)}; reproduced is {' or '.join(OUTCOMES)}")
     return record
 
 
 def identity(record, without=()):
-    """What two measurements of the same thing share, as a key."""
+    """What two records of the same measurement share, as a key."""
     return json.dumps([record.get(field) for field in IDENTITY if field not in without], sort_keys=True)
 
 
 def expand(line):
-    """Records of a line, one for each seed; a line of one seed is its own record."""
+    """Records of a line, one for each seed."""
     seeds = line.get("seed")
     if not isinstance(seeds, list):
         return [validate(line)]
@@ -118,7 +117,7 @@ def expand(line):
 
 
 def read_lines(path):
-    """Lines of a file that are right; an error names the one that is not."""
+    """Lines of a file; an error names the one that is wrong."""
     lines = []
     for number, text in enumerate(Path(path).read_text(encoding="utf-8").splitlines(), 1):
         try:
@@ -167,32 +166,40 @@ def write_lines(path, lines):
 
 
 class Recorder:
-    """Completes records of one run and writes them; without a folder it writes nothing."""
+    """Completes records of one run, prints them, and writes them if there is a folder."""
 
     def __init__(self, folder, quiet=False):
-        self.folder, self.quiet = folder, quiet
+        self.folder, self.quiet, self.records = folder, quiet, {}
         self.about = {
             "command": command(), "machine": machine(), "versions": versions(), "commit": commit(),
             "date": datetime.now(UTC).date().isoformat(),
         }  # fmt: skip
 
     def add(self, table, corpus, estimator, scores, **fields):
-        """Write one measurement; what is not given of the schema is None, empty or known of the run."""
-        record = {
+        """Write one measurement; fields that are not given are None, empty or known of the run."""
+        line = {
             "table": table, "corpus": corpus, "split": None, "estimator": estimator, "parameters": {}, "prior": None,
             "seed": None, "seconds": None, "clock": "processor", "scores": scores, "memory": None, **self.about,
             **fields,
         } | ({"clock": "quiet"} if self.quiet else {})  # fmt: skip
-        records = expand(record)
+        records = expand(line)
+        self.records |= {identity(record): record for record in records}
+        print(f"{table}: {corpus}, {line.get('label', estimator)}: {line['seconds']} s, {scores}", file=sys.stderr)
         if self.folder is not None:
-            write(record, self.folder)
+            write(line, self.folder)
         return records
+
+    def show(self):
+        """Print tables of the records."""
+        from _tables import show  # imports pandas
+
+        if self.records:
+            show(list(self.records.values()))
 
 
 def figures(result, without=()):
-    """Numbers among what a measurement returned, without those that are none (NaN)."""
-    return {name: value for name, value in result.items()
-            if isinstance(value, NUMBER) and not isinstance(value, bool) and value == value and name not in without}
+    """Numbers among what a measurement returned, without NaN."""
+    return {name: value for name, value in result.items() if is_number(value) and name not in without}
 
 
 def add_options(parser):
@@ -203,8 +210,10 @@ def add_options(parser):
 
 
 def recorder(options):
-    """Of the options that ``add_options`` made."""
-    return Recorder(options.record, options.quiet_core)
+    """A recorder by the options of ``add_options``, which prints its tables when the program ends."""
+    made = Recorder(options.record, options.quiet_core)
+    atexit.register(made.show)
+    return made
 
 
 def command(arguments=None):

@@ -4,22 +4,15 @@ Files come by name: training rows, held-out rows, and the start that all fits of
 """
 
 import hashlib
-import platform
 import time
-from pathlib import Path
 
 import numpy as np
-import scipy
-import sklearn
 from _fits import REG_COVAR, Clock, Passes, fit_rival, fitted_parameters, held_out, load_start, per_pass, sparse_mixture
-from _measure import CORES, peak_resident_bytes, resident_bytes
-from threadpoolctl import threadpool_info
+from _measure import peak_resident_bytes, resident_bytes
 
-import sparsemix
 from sparsemix import SparseGaussianMixture
-from sparsemix._engine.threads import slow_blas
 from sparsemix._kernels.gaussians import _accumulate, _pairs, _quadratic
-from sparsemix._kernels.vectors import _simd, _topl
+from sparsemix._kernels.vectors import _topl
 from sparsemix._models.mixture import candidates as _candidates
 from sparsemix._models.mixture.model import MaximumLikelihoodMixture
 
@@ -37,44 +30,6 @@ PHASES = {
 }
 
 WARM_UP_ROWS, WARM_UP_COMPONENTS = 1_000, 4
-
-
-def environment():
-    """What the figures depend on besides the code."""
-    blas = [library for library in threadpool_info() if library["user_api"] == "blas"]
-    return {
-        "cpu": cpu_model(),
-        "cores": len(CORES),
-        "python": platform.python_version(),
-        "sparsemix": sparsemix.__version__,
-        "numpy": np.__version__,
-        "scipy": scipy.__version__,
-        "scikit-learn": sklearn.__version__,
-        "instruction_set": _simd.instruction_set(),
-        "blas": sorted({f"{library['internal_api']} {library.get('architecture')}" for library in blas}),
-        "slow_blas": slow_blas(),
-    }
-
-
-def cpu_model():
-    """Name of the processor."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        return platform.processor() or platform.machine()
-    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.machine()
-
-
-def gemm_peak():
-    """Operations a second of a float32 matrix product, the best of six."""
-    a, b, out = np.random.default_rng(0).standard_normal((3, 2048, 2048), dtype=np.float32)
-    seconds = []
-    for _ in range(6):
-        begun = time.perf_counter()
-        np.matmul(a, b, out=out)
-        seconds.append(time.perf_counter() - begun)
-    return {"flops": 2 * 2048**3 / min(seconds)}
 
 
 def sparse_passes(train, start, rows, passes, test=None, **parameters):
@@ -145,27 +100,6 @@ def timed(function, phase, spent):
             spent[phase] += time.perf_counter() - begun - (sum(spent.values()) - others)
 
     return call
-
-
-def start_score(start, test):
-    """Held-out score before the first epoch."""
-    return {"checkpoints": [(0, 0.0, held_out(test, load_start(start)))]}
-
-
-def sparse_curve(train, test, start, budget, marks, **parameters):
-    """Held-out score of our mixture against epochs and seconds."""
-    clock = Clock(10_000, budget, marks)
-    mixture = sparse_mixture(load_start(start), max_iter=clock.max_passes, **parameters)
-    mixture.set_callbacks(Passes(clock)).fit(np.load(train))
-    return scored(clock, test)
-
-
-def rival_curve(train, test, start, budget, marks):
-    """Held-out score of scikit-learn's mixture against epochs and seconds."""
-    clock = Clock(10_000, budget, marks)
-    error = fit_rival(load_start(start), np.load(train), "full", clock)
-    out = scored(clock, test)
-    return out | {"error": error or out["error"]}
 
 
 def scored(clock, test):

@@ -15,9 +15,8 @@ import tempfile
 from importlib.util import find_spec
 
 from _measure import CORES, MeasurementError, run
-from _report import number, print_table
 from _results import add_options, recorder
-from topics import NOT_PARAMETERS, PEERS, PRIORS, amount, names
+from topics import NOT_PARAMETERS, PEERS, PRIORS, names
 
 SIZES = {False: (2_000, 20_000, 1_000), True: (20_000, 100_000, 3_000)}
 N_TEST = 300
@@ -39,7 +38,7 @@ def contestants(options, n_components):
 
 
 def measure(options, n_components, folder, keep):
-    """A row for each contestant."""
+    """A record for each contestant."""
     n_cells, n_regions, each = SIZES[options.full]
     n_cells = options.cells or n_cells
     corpus = run(
@@ -69,11 +68,6 @@ def measure(options, n_components, folder, keep):
             split=f"{N_TEST} cells, a fifth of their regions", seconds=end["seconds"],
             clock="processor" if options.cpu else "wall", curve=curve, memory=result["bytes"],
         )  # fmt: skip
-        yield [
-            label, amount(end["passes"]), number(end["seconds"], ".1f"), number(end["nats"], ".4f"),
-            number(end["shares"]), number(end["apart"]), number(1e-6 * end["tokens_per_second"], ".2f"),
-            number(result["bytes"] / 1e6, ".0f"),
-        ]  # fmt: skip
 
 
 def parse(arguments=None):
@@ -102,14 +96,9 @@ def main():
     for n_components in options.K:
         with tempfile.TemporaryDirectory() as folder:
             try:
-                rows = list(measure(options, n_components, folder, keep))
+                measure(options, n_components, folder, keep)
             except MeasurementError as error:
                 sys.exit(str(error))
-        print_table(
-            f"cells, K={n_components}", ["", "passes", "s", "nats", "shares", "apart", "Mtok/s", "MB"], rows,
-            notes=["nats: held-out log-likelihood of a region; shares: correlation of learned and known shares",
-                   "apart: mean total variation of learned and known topics, half of it what all cells share"],
-        )  # fmt: skip
 
 
 if __name__ == "__main__":

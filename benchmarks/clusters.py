@@ -8,38 +8,32 @@ python benchmarks/clusters.py pitman-yor                        streams with a p
 python benchmarks/clusters.py table --data FOLDER               the table of Tank, Foti and Fox (2015) on KOS
 python benchmarks/clusters.py paper --data FOLDER               the same at the scale of its totals
 python benchmarks/clusters.py chains --data FOLDER              whether chains from two starts meet
-python benchmarks/clusters.py orders --data FOLDER              its spread over orders of the documents
 python benchmarks/clusters.py stream --data FOLDER              arXiv abstracts in blocks
 python benchmarks/clusters.py short --data FOLDER               titles and tweets compared with their labels
 python benchmarks/clusters.py speed --data FOLDER               seconds, documents a second, memory
 python benchmarks/clusters.py merges --data FOLDER              what growth and merges leave of a stream's speed
 
-Tables come out in reStructuredText, as the documentation has them. Every measurement is its own process on one
-core, seconds are those of the processor. README.md has the rest.
+Every measurement is its own process on one core, seconds are those of the processor. README.md has the rest.
 """
 
 import argparse
 import gzip
 import json
 import sys
-import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import _clusters_corpora as corpora
-import _clusters_growing as unknown
 import _clusters_rows as numeric
-import _clusters_rules as search
-import _clusters_synthetic as synthetic
-from _clusters_report import prior_name
+from _clusters_corpora import prior_name
 from _measure import CORES, MeasurementError, run
 from _results import add_options, figures, recorder
 
 EXPERIMENTS = {
-    "bars": synthetic.bars, "rows": numeric.rows, "growing": unknown.growing, "rules": search.rules,
-    "pitman-yor": synthetic.pitman_yor,
-    "table": corpora.table, "paper": corpora.paper, "chains": corpora.chains, "orders": corpora.orders,
-    "stream": corpora.stream, "short": corpora.short, "speed": corpora.speed, "merges": corpora.merges,
+    "bars": corpora.bars, "rows": numeric.rows, "growing": numeric.growing, "rules": numeric.rules,
+    "pitman-yor": corpora.pitman_yor,
+    "table": corpora.table, "paper": corpora.paper, "chains": corpora.chains, "stream": corpora.stream,
+    "short": corpora.short, "speed": corpora.speed, "merges": corpora.merges,
 }  # fmt: skip
 # What the defaults of concentration, prior and threshold were chosen on.
 TUNED_ON = ["kos", "news_t", "tweets_t"]
@@ -64,12 +58,12 @@ class Sizes:
     blob_rows: int = 2_000
     labelled: tuple = ("iris", "wine", "breast_cancer", "digits")
     labelled_seeds: int = 5
-    growing: tuple = unknown.PROBLEMS
-    growing_tables: tuple = unknown.TABLES
-    growing_streams: tuple = unknown.STREAMS
+    growing: tuple = numeric.PROBLEMS
+    growing_tables: tuple = numeric.TABLES
+    growing_streams: tuple = numeric.STREAMS
     growing_seeds: int = 5
-    rules_chose: tuple = search.CHOSE
-    rules_new: tuple = search.NEW
+    rules_chose: tuple = numeric.CHOSE
+    rules_new: tuple = numeric.NEW
     rules_seeds: int = 3
     chain_sweeps: int = 200
     paper_splits: int = 2
@@ -89,7 +83,6 @@ class Sizes:
     table_epochs: int = 50
     table_sweeps: int = 215
     table_samples: dict = field(default_factory=lambda: {"burn_in": 165, "thin": 1})
-    orders: dict = field(default_factory=lambda: {"adf": 20, "ep": 5})
     block: int = 1_000
     marks: tuple = (1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000)
     short_corpora: tuple = ("news_t", "tweets_t")
@@ -117,7 +110,7 @@ QUICK = replace(
     chain_sweeps=4, paper_splits=1, paper_repeats={"adf": 2, "ep": 2, "gibbs": 2}, power_seeds=2, power_lengths=(20,),
     power_marks=(200, 500), power_test=100, power_grid={"concentration": [1.0], "word_prior": [0.05]},
     table_splits=1, table_repeats={"adf": 2, "ep": 2, "gibbs": 2}, table_epochs=2, table_sweeps=4,
-    table_samples={"burn_in": 2, "thin": 1}, orders={"adf": 2, "ep": 2}, block=100, marks=(100, 200),
+    table_samples={"burn_in": 2, "thin": 1}, block=100, marks=(100, 200),
     short_sweeps=4, batches=4, speed_epochs=1, throughput_documents=200, merge_rows=300, cost_clusters=(3, 10),
     cost_first=200, cost_timed=100,
 )  # fmt: skip
@@ -129,9 +122,6 @@ class Bench:
     def __init__(self, options):
         self.sizes = replace(QUICK if options.quick else Sizes(), **options.sizes)
         self.folder, self.recorder = options.data, recorder(options)
-        self.environment = run("_tasks:environment", CORES[:1])
-        for name, value in self.environment.items():
-            print(f"{name}: {value}", file=sys.stderr)
 
     def path(self, corpus):
         """Counts of a corpus."""
@@ -139,11 +129,9 @@ class Bench:
         return str(path if path.exists() else path.with_suffix(".txt.gz"))
 
     def measure(self, section, label, task, fields=None, kept=True, module="_clusters_tasks", **arguments):
-        """One measurement, printed to stderr and kept as a record, unless the experiment does so itself."""
-        begun = time.perf_counter()
-        print(f"{section}: {label} ...", end=" ", file=sys.stderr, flush=True)
+        """One measurement, announced on stderr and kept as a record, unless the experiment does so itself."""
+        print(f"{section}: {label} ...", file=sys.stderr)
         result = run(f"{module}:{task}", CORES[:1], **arguments)
-        print(f"{time.perf_counter() - begun:.1f} s", file=sys.stderr, flush=True)
         record = {"section": section, "label": label, "arguments": arguments, **(fields or {}), **result}
         if kept:
             self.keep(record)

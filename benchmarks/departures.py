@@ -15,7 +15,6 @@ import warnings
 
 import numpy as np
 from _results import add_options, recorder
-from _tables import print_records
 from _topics_tasks import split
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
@@ -37,20 +36,6 @@ VARIANTS = {
     "doc_topic_prior=1/K": {"doc_topic_prior": "1/K"},
     "doc_topic_prior=0.5/K": {"doc_topic_prior": "0.5/K"},
 }
-TOPICS = """
-    parameters = label
-    held-out = {scores.nats:.4f}
-    NPMI = {scores.npmi:.3f}
-    bound a token = {scores.bound:.4f}
-    restarts accepted = {scores.accepted:.0%}
-    s = {seconds:.2f}
-"""
-SELECTION = """
-    weights = corpus
-    L = parameters.n_nonzero
-    across estimator
-    us = {scores.microseconds:.2f}
-"""
 
 
 def topics(record, path, n_documents, n_components, n_seeds, labels):
@@ -59,11 +44,10 @@ def topics(record, path, n_documents, n_components, n_seeds, labels):
     X = X[:n_documents].astype(np.float32)
     train, test = split(X[np.diff(X.indptr) > 0], None)
     name = "docstrings" if path is None else str(path).rpartition("docword.")[2].split(".")[0]
-    records = []
     for label, parameters in ((label, VARIANTS[label]) for label in labels):
         fits = [fit(train, test, n_components, parameters, seed) for seed in range(n_seeds)]
         seconds, *scores = zip(*fits, strict=True)
-        records += record.add(
+        record.add(
             "departures", f"{name}, {train.shape[0]:,} documents", "SparseLDA",
             {key: list(values) if None not in values else None
              for key, values in zip(("nats", "npmi", "bound", "accepted"), scores, strict=True)},
@@ -71,7 +55,6 @@ def topics(record, path, n_documents, n_components, n_seeds, labels):
             split=f"{test.shape[0]} documents, a fifth of their words", seconds=list(seconds),
             prior="given" if "prior" in label else "defaults",
         )  # fmt: skip
-    print_records(f"{name}, K={n_components}: SparseLDA, one parameter at a time", records, TOPICS)
 
 
 def fit(train, test, n_components, parameters, seed):
@@ -92,19 +75,18 @@ def fit(train, test, n_components, parameters, seed):
 
 def selection(record, n_rows, sizes, widths):
     """Microseconds a row of ours (with its softmax) and of NumPy's introselect alone, on kind weights and unkind."""
-    rng, records = np.random.default_rng(0), []
+    rng = np.random.default_rng(0)
     for n_components in sizes:
         drawn = rng.normal(size=(n_rows, n_components))
         for order, weights in (("random", drawn), ("increasing", np.sort(drawn, axis=1))):
             for n_nonzero in widths:
                 for name, choose in (("top_l_responsibilities", ours), ("numpy.argpartition", introselect)):
                     seconds = min(timed(choose, weights, n_nonzero) for _ in range(5))
-                    records += record.add(
+                    record.add(
                         "departures-selection", f"{order}, K={n_components:,}", name,
                         {"microseconds": round(1e6 * seconds / n_rows, 3)}, seed=0, seconds=seconds,
                         parameters={"n_components": n_components, "n_nonzero": n_nonzero},
                     )  # fmt: skip
-    print_records("Selection of the L largest of K weights, microseconds a row", records, SELECTION)
 
 
 def ours(weights, n_nonzero):

@@ -14,7 +14,6 @@ import tempfile
 from pathlib import Path
 
 from _measure import CORES, run
-from _report import number, print_table
 from _results import add_options, recorder
 
 # Corpora with rows to read of each, numbers of an embedding, and the K that are fitted.
@@ -28,12 +27,9 @@ OF_ROWS = (
     "tied_spherical em", "tied_spherical kappa", "tied_diag", "tied", "diag", "low_rank", "hdbscan 8000",
 )  # fmt: skip
 OF_SHORT = "words", "words vb", "gsdmm"
+FIELDS = ("nmi", "ari", "purity", "largest", "alive", "held_out")
 # The largest K. HDBSCAN finds its own number, once for a corpus.
 MOST = {"hdbscan 8000": 100} | dict.fromkeys(("minibatch k-means", "diag", "tied", "low_rank", "directions own"), 1000)
-FIELDS = (
-    ("nmi", "NMI", ".3f"), ("ari", "ARI", ".3f"), ("purity", "purity", ".3f"), ("largest", "largest", ",d"),
-    ("alive", "alive", ",d"), ("held_out", "held-out", ".2f"), ("seconds", "s", ".2f"), ("megabytes", "MB", ".0f"),
-)  # fmt: skip
 
 
 def parse(arguments=None):
@@ -62,28 +58,19 @@ def chosen(option, values, kind=str):
 
 
 def fit(options, record, name, k, about, **arguments):
-    """One contestant, fitted for each seed; its rows of the table."""
-    rows = []
+    """One contestant, fitted for each seed."""
     for seed in range(options.seeds):
-        print(f"{about['corpus']}, {name}, K={k} ...", end=" ", file=sys.stderr, flush=True)
+        print(f"{about['corpus']}, {name}, K={k} ...", file=sys.stderr)
         result = run("_embeddings_tasks:measure", CORES[:1], name=name, n_components=k, seed=seed, **arguments)
         if result is None:
-            print("not installed", file=sys.stderr, flush=True)
-            return []
-        print(f"{result['seconds']:.1f} s", file=sys.stderr, flush=True)
-        scores = {field: result[field] for field, *_ in FIELDS if field not in ("seconds", "megabytes")}
+            print("not installed", file=sys.stderr)
+            return
         record.add(
             about["table"], corpus=about["corpus"], split=about["split"], estimator=result["estimator"], label=name,
-            parameters={"n_components": k} | result["parameters"], prior="defaults", seed=seed, scores=scores,
+            parameters={"n_components": k} | result["parameters"], prior="defaults", seed=seed,
+            scores={field: result[field] for field in FIELDS},
             seconds=result["seconds"], memory=1e6 * result["megabytes"], tuned_on=result["tuned_on"],
         )  # fmt: skip
-        rows.append([name, *(number(result[field], form) for field, _, form in FIELDS)])
-    return rows
-
-
-def show(title, rows):
-    """A table of contestants."""
-    print_table(title, ["", *(heading for _, heading, _ in FIELDS)], rows)
 
 
 def rows(options, record, cache):
@@ -99,8 +86,8 @@ def rows(options, record, cache):
                      "split": "a tenth held out"}  # fmt: skip
             for k in chosen(options.K, sizes.get(n_features, ()), int):
                 names = [name for name in chosen(options.contestants, OF_ROWS) if k <= MOST.get(name, k)]
-                found = [row for name in names for row in fit(options, record, name, k, about, path=path)]
-                show(f"{about['corpus']}, K = {k}", found)
+                for name in names:
+                    fit(options, record, name, k, about, path=path)
 
 
 def short(options, record, cache):
@@ -111,9 +98,8 @@ def short(options, record, cache):
                 n_rows=600 if options.quick else None, out=path)  # fmt: skip
         about = {"table": "short-texts", "corpus": f"{corpus}, {n:,} documents", "split": "a tenth held out"}
         for k in [20] if options.quick else chosen(options.K, SHORT[corpus], int):
-            names = chosen(options.contestants, OF_SHORT)
-            found = [row for name in names for row in fit(options, record, name, k, about, path=path)]
-            show(f"{about['corpus']}, K = {k}", found)
+            for name in chosen(options.contestants, OF_SHORT):
+                fit(options, record, name, k, about, path=path)
 
 
 def main():

@@ -1,27 +1,20 @@
-"""Run every benchmark, compare ours with the installed peers, and show what changed since the kept results.
+"""Run every benchmark, with the packages for comparison that are installed.
 
 python benchmarks/evidence.py --quick              a tenth of each, under ten minutes on two quiet cores
 python benchmarks/evidence.py --data FOLDER        all of it, hours; FOLDER holds corpora as benchmarks/README.md says
-python benchmarks/evidence.py --quick --record     and keep it: below benchmarks/results/quick
+python benchmarks/evidence.py --record             and keep it in benchmarks/results
 
 Corpora that are not there are left out or replaced by the docstrings that are installed, which are smaller; what runs
-on what is printed. A figure counts as changed when it moved by more than three standard deviations over seeds, and by
-more than ``least_change`` says. Seconds are compared on the same processor and by the same kind of clock only, scores
-of fits that the clock ended after other numbers of epochs at the last epoch that both have seen.
+on what is printed.
 """
 
 import argparse
 import os
 import subprocess
 import sys
-import tempfile
-import time
 from pathlib import Path
-from statistics import mean, stdev
 
 from _measure import CORES
-from _report import print_table
-from _results import FOLDER, identity, read_file, read_lines, write
 
 HERE = Path(__file__).parent
 # Programs with their arguments; {NAME} is a file of the folder of corpora, and what lacks its file does without.
@@ -74,8 +67,6 @@ FULL = [
     ["scale.py", "--documents", "100000", "--K", "200"],
 ]  # fmt: skip
 NEEDS_DATA = "--data", "--images"
-SPEEDS = ("second", "seconds", "microseconds", "passes", "efficiency", "bytes")
-MEMORY = ("memory", "anonymous")
 
 
 def programs(quick, data):
@@ -102,26 +93,17 @@ def programs(quick, data):
     return out, notes
 
 
-def run(program, folder, quiet):
-    """One benchmark, its tables on stdout; seconds by the clock, of the processor, and whether it ended well."""
+def run(program, record, quiet):
+    """Run one benchmark; whether it ended well."""
     name, *words = program
     print(f"\n== python benchmarks/{name} {' '.join(words)}", flush=True)
-    begun, cpu = time.perf_counter(), of_children()
-    log = Path(folder) / "log.txt"
-    with log.open("w") as errors:
-        code = subprocess.run(
-            [sys.executable, str(HERE / name), *words, "--record", str(folder), *["--quiet-core"] * quiet],
-            stderr=errors, check=False, env=os.environ | {"PYTHONPATH": paths()},
-        ).returncode  # fmt: skip
+    code = subprocess.run(
+        [sys.executable, str(HERE / name), *words, *["--record"] * record, *["--quiet-core"] * quiet],
+        check=False, env=os.environ | {"PYTHONPATH": paths()},
+    ).returncode  # fmt: skip
     if code:
-        print(f"-- FAILED with code {code}:\n{log.read_text()[-2000:]}")
-    return time.perf_counter() - begun, of_children() - cpu, code == 0
-
-
-def of_children():
-    """Seconds of the processor that all children that have ended took, and theirs."""
-    times = os.times()
-    return times.children_user + times.children_system
+        print(f"-- FAILED with code {code}")
+    return code == 0
 
 
 def paths():
@@ -129,90 +111,8 @@ def paths():
     return os.pathsep.join([str(HERE), *filter(None, [os.environ.get("PYTHONPATH")])])
 
 
-# -- what has changed
-
-
-def groups(folder):
-    """Records by what they measure, seeds together."""
-    out = {}
-    for path in sorted(Path(folder).glob("*.jsonl")):
-        for record in read_file(path):
-            out.setdefault(identity(record, without=("seed",)), []).append(record)
-    return out
-
-
-def figures_of(records):
-    """Values over seeds of every score, of seconds and memory, by name."""
-    out = {}
-    for record in records:
-        for name, value in {**record["scores"], "seconds": record["seconds"], "memory": record["memory"]}.items():
-            if value is not None:
-                out.setdefault(name, []).append(value)
-    return out
-
-
-def at_one_pass(old, new):
-    """The same groups; fits that the clock ended after different numbers of epochs get scores of a common epoch."""
-    pair = [[dict(record) for record in group] for group in (old, new)]
-    for before, now in zip(*pair, strict=False):
-        if before["scores"].get("passes") == now["scores"].get("passes"):
-            continue
-        curves = [{point["passes"]: point for point in record.get("curve", ())} for record in (before, now)]
-        common = max(curves[0].keys() & curves[1].keys(), default=None)
-        for record, curve in zip((before, now), curves, strict=True):
-            there = curve.get(common, {})
-            record["scores"] = {name: value if is_speed(name) else there.get(name)
-                                for name, value in record["scores"].items()}  # fmt: skip
-    return pair
-
-
-def is_speed(name):
-    """Whether a figure depends on the machine and on what else it does."""
-    return any(part in SPEEDS for part in name.replace("_", " ").split())
-
-
-def least_change(name, was, now, clock):
-    """What is no change whatever the seeds say: pages that a process happens to hold, a machine with other work."""
-    if name in MEMORY:
-        return 2e6 + 0.25 * was
-    if is_speed(name):
-        return (0.25 if clock == "quiet" else 1.0) * min(was, now)
-    return 0.01 + 0.003 * abs(was)
-
-
-def comparable(name, old, new):
-    """Whether figures of two runs may differ for the code alone."""
-    same = old[0]["machine"]["cpu"] == new[0]["machine"]["cpu"] and old[0]["clock"] == new[0]["clock"]
-    return same and new[0]["clock"] != "wall" if is_speed(name) else True
-
-
-def spread(values):
-    """Standard deviation; nothing of one."""
-    return stdev(values) if len(values) > 1 else 0.0
-
-
-def changes(old_groups, new_groups):
-    """Rows of what moved by more than noise, and how many figures were compared."""
-    rows, n_compared = [], 0
-    for key, new in new_groups.items():
-        old, new = at_one_pass(old_groups.get(key, []), new)
-        before, now = figures_of(old), figures_of(new)
-        for name in before.keys() & now.keys():
-            if not comparable(name, old, new):
-                continue
-            n_compared += 1
-            was, is_now = mean(before[name]), mean(now[name])
-            least = least_change(name, was, is_now, new[0]["clock"])
-            noise = max(3.0 * spread(before[name]), 3.0 * spread(now[name]), least)
-            if abs(is_now - was) > noise:
-                first = new[0]
-                rows.append([first["table"], first["corpus"], first.get("label", first["estimator"]), first["prior"],
-                             name, f"{was:.4g}", f"{is_now:.4g}", f"{noise:.2g}"])  # fmt: skip
-    return sorted(rows), n_compared
-
-
 def main():
-    """Run all, compare, keep."""
+    """Run all."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="a tenth of each")
     parser.add_argument("--data", metavar="FOLDER", help="docword.NAME.txt.gz, tokens.NAME.txt.gz, labels, images/")
@@ -220,27 +120,14 @@ def main():
     parser.add_argument("--record", action="store_true", help="put what was measured among the kept results")
     parser.add_argument("--quiet-core", action="store_true", help="say in records that nothing else ran")
     options = parser.parse_args()
-    kept = FOLDER / "quick" if options.quick else FOLDER
+    if options.quick and options.record:
+        parser.error("--quick measures too little to record; leave one of both out")
     chosen, notes = programs(options.quick, options.data)
-    chosen = [program for program in chosen if options.only in " ".join(program)]
     print("\n".join(notes))
-    with tempfile.TemporaryDirectory() as folder:
-        seconds = [(program, *run(program, folder, options.quiet_core)) for program in chosen]
-        rows, n_compared = changes(groups(kept), groups(folder))
-        print_table(
-            f"What moved by more than noise: {len(rows)} of {n_compared} figures that have a kept result",
-            ["table", "corpus", "", "prior", "figure", "kept", "now", "noise"], rows, 5,
-            notes=[f"{len(set(groups(folder)) - set(groups(kept)))} measurements have none"],
-        )  # fmt: skip
-        if options.record:
-            for path in sorted(Path(folder).glob("*.jsonl")):
-                for line in read_lines(path):
-                    write(line, kept)
-    print_table("Seconds", ["", "by the clock", "of the processor"], [
-        [" ".join(program), f"{spent:.0f}", f"{cpu:.0f}" + " FAILED" * (not good)]
-        for program, spent, cpu, good in [*seconds, (["all"], *(sum(s[i] for s in seconds) for i in (1, 2)), True)]
-    ])  # fmt: skip
-    return 0 if all(good for *_, good in seconds) else 1
+    ended = {" ".join(program): run(program, options.record, options.quiet_core) for program in chosen
+             if options.only in " ".join(program)}  # fmt: skip
+    print("\n".join(f"FAILED: {name}" for name, well in ended.items() if not well))
+    return 0 if all(ended.values()) else 1
 
 
 if __name__ == "__main__":

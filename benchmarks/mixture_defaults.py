@@ -16,7 +16,6 @@ import warnings
 import numpy as np
 from _patches import from_folder
 from _results import add_options, recorder
-from _tables import print_records
 from sklearn import datasets
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
@@ -31,7 +30,6 @@ OURS = "SparseGaussianMixture"
 CLASSES = {
     OURS: SparseGaussianMixture, "GaussianMixture": GaussianMixture, "BayesianGaussianMixture": BayesianGaussianMixture
 }  # fmt: skip
-AS_GOOD = 0.02  # nats
 TYPES = ["full", "tied", "diag", "spherical"]
 TUNED_ON = ["iris", "wine", "cancer", "digits", "ellipsoids", "colours", "separate clusters", "patches"]
 
@@ -101,23 +99,6 @@ TABLES = {
     "diabetes": diabetes, "ellipsoids": ellipsoids, "sizes": drawn([800, 200, 80, 40, 40], 4, 5.0, gaussian),
     "outliers": outliers, "tails": drawn([100, 150, 200, 50], 5, 4.0, tails), "units": units, "counts": counts,
 }  # fmt: skip
-SMALL = """
-    covariances = parameters.covariance_type
-    estimator
-    score = {scores.score:.2f}
-    worst = {min scores.score:,.2f}
-    Rand = {scores.rand:.3f}
-    ms = {median seconds:ms}
-"""
-LARGE = """
-    data = corpus
-    K = parameters.n_components
-    estimator
-    score = {scores.score:.3f}
-    Rand = {scores.rand:.3f}
-    components in use = {scores.alive:.0%}
-    s = {seconds:.1f}
-"""
 
 
 def measure(name, X, X_test, y_test, n_components, **params):
@@ -142,7 +123,6 @@ def describe(name, n_components, covariance_type):
 
 def small_tables(record, names, n_splits):
     """Random 70 % splits of small tables, the seed of the fit that of the split."""
-    records = []
     for name in names:
         X, y = TABLES[name]()
         n_components = 5 if y is None else len(np.unique(y))
@@ -156,31 +136,12 @@ def small_tables(record, names, n_splits):
                         fits.append(measure(each, Z[a], Z[b], None if y is None else y[b], n_components,
                                             covariance_type=covariance_type, random_state=seed))  # fmt: skip
                     scores, seconds = zip(*fits, strict=True)
-                    records += record.add(
+                    record.add(
                         "mixture-defaults", f"{name}, {form}", split="70 % of the rows, by the seed",
                         scores={key: listed(score[key] for score in scores) for key in ("score", "rand")},
                         seed=list(range(n_splits)), seconds=listed(seconds, 5),
                         **describe(each, n_components, covariance_type),
                     )  # fmt: skip
-            print_records(f"{name}, {form}: means over splits, the worst split", records[-3 * len(TYPES) * n_splits :],
-                          SMALL)  # fmt: skip
-    summary(records)
-    return records
-
-
-def summary(records):
-    """A line for each class: means over settings of the Rand index and of its worst split, and how ours compares."""
-    found = {}
-    for each in records:
-        setting = each["corpus"], each["parameters"]["covariance_type"]
-        for key, value in each["scores"].items():
-            found.setdefault((each["estimator"], key), {}).setdefault(setting, []).append(value)
-    for each in CLASSES:
-        rand = np.array([values for values in found[each, "rand"].values() if None not in values])
-        pairs = zip(found[OURS, "score"].values(), found[each, "score"].values(), strict=True)
-        as_good = [np.mean(ours) >= np.mean(theirs) - AS_GOOD for ours, theirs in pairs]
-        print(f"{each:24}Rand index {rand.mean():.3f}, of the worst split {rand.min(axis=1).mean():.3f}; our densities "
-              f"are as good in {sum(as_good)} of {len(as_good)} settings")  # fmt: skip
 
 
 def listed(values, digits=4):
@@ -191,14 +152,12 @@ def listed(values, digits=4):
 
 def large(record, name, X, X_test, y_test, n_components, rivals=("GaussianMixture",), max_iter=100):
     """One large data set: a line for each class."""
-    records = []
     for each in (OURS, *rivals):
         scores, seconds = measure(each, X, X_test, y_test, n_components, max_iter=max_iter, random_state=0)
         about = describe(each, n_components, "full")
         about["parameters"]["max_iter"] = max_iter
-        records += record.add("mixture-defaults-large", f"{name}, {len(X):,} rows", scores=scores, seed=0,
+        record.add("mixture-defaults-large", f"{name}, {len(X):,} rows", scores=scores, seed=0,
                               split=f"{len(X_test):,} rows held out", seconds=seconds, **about)  # fmt: skip
-    print_records(f"{name}, K={n_components}", records, LARGE)
 
 
 def colours():

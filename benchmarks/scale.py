@@ -13,7 +13,6 @@ import tempfile
 from pathlib import Path
 
 from _measure import CORES, MeasurementError, run
-from _report import number, print_table
 from _results import add_options, figures, recorder
 
 # Of the model of a cluster: bytes a second between two workers, and seconds a message takes.
@@ -48,11 +47,6 @@ def report_cells(options, folder):
     megabytes = made["bytes"] / 1e6
     print(f"{options.cells:,} cells, {made['tokens']:,} open regions, {megabytes:,.0f} MB on disk", flush=True)
     record = run("_cells_on_disk:fit", CORES[:1], folder=folder, K=options.K, passes=options.passes)
-    print_table(
-        "Topics of cells, SparseSCVB0LDA over blocks", ["CPU s", "passes", "MB added", "score", "found"],
-        [[f"{record['cpu_seconds']:.0f}", str(record["passes"]), f"{record['anonymous'] / 1e6:,.0f}",
-          f"{record['score']:.3f}", f"{record['found']:.3f}"]],
-    )  # fmt: skip
     recorder(options).add(
         "cells-on-disk", f"{options.cells:,} cells, {made['tokens']:,} open regions", "SparseSCVB0LDA",
         figures(record, ("cpu_seconds", "passes")) | {"file_bytes": made["bytes"]}, label="over blocks",
@@ -79,7 +73,8 @@ def report(options, folder):
         records.append((f"workers: {n}", try_run("_scale_tasks:cluster", CORES, n_workers=n, **blocks)))
     records.append(("two workers, one dies", try_run("_scale_tasks:cluster", CORES, n_workers=2, kill=True, **blocks)))
     compare_clusters(dict(records))
-    print_records(records)
+    print("checksums of the topics, equal in all fits over blocks:",
+          {name: record["checksum"] for name, record in records if record})
     keep(options, [(name, record) for name, record in records if record])
     measured = dict(records)["blocks, no client"]
     if measured is not None:
@@ -119,45 +114,18 @@ def try_run(task, cores, **arguments):
         return None
 
 
-def print_records(records):
-    """One line a fit."""
-    rows = []
-    for name, record in records:
-        if record is None:
-            rows.append([name] + ["-"] * 10)
-            continue
-        rows.append([
-            name, f"{record['seconds']:.1f}", f"{record['cpu_seconds']:.1f}", number(record.get("efficiency"), ".0%"),
-            number(record.get("lost_seconds"), ".1f"),
-            number(record.get("round_bytes"), ",.0f"), f"{record['score']:.4f}", record["checksum"],
-            f"{record['anonymous'] / 1e6:.0f}", number(record.get("checkpoint_bytes"), ",.0f"),
-            number(record.get("checkpoint_seconds"), ".3f"),
-        ])  # fmt: skip
-    header = ["", "seconds", "CPU here", "efficiency", "lost s", "bytes a round", "score", "bits", "MB here",
-              "checkpoint bytes", "checkpoint s"]  # fmt: skip
-    print_table(
-        "Seconds of learning, starts included", header, rows,
-        notes=["bits: checksum of the topics, the same in all lines over blocks",
-               "MB here: anonymous memory that the fit added to this process"],
-    )  # fmt: skip
-
-
 def print_model(options, measured):
     """T = n c / W + 2 log2(W) (B / bandwidth + latency + add) + step, for one step per epoch; the rest measured."""
     c, size = measured["visit_seconds"] / options.documents, measured["sum_bytes"]
-    rows = []
+    print(f"A MODEL, not a measurement: an epoch over {MODEL_DOCUMENTS:,} documents with one step")
+    print(f"measured: {1e6 * c:.1f} us a document, {size:,} bytes a sum, {1e3 * measured['add_seconds']:.1f} ms to add "
+          f"two, {1e3 * measured['step_seconds']:.1f} ms a step; assumed: {BANDWIDTH / 1e9} GB/s and "
+          f"{1e3 * LATENCY:.0f} ms between two workers")  # fmt: skip
     for workers in MODEL_WORKERS:
         levels = 2 * math.log2(workers)
         seconds = MODEL_DOCUMENTS * c / workers + measured["step_seconds"]
         seconds += levels * (size / BANDWIDTH + LATENCY + measured["add_seconds"])
-        rows.append([str(workers), f"{seconds:.1f}", f"{MODEL_DOCUMENTS * c / workers / seconds:.0%}"])
-    title = f"A MODEL, not a measurement: a pass over {MODEL_DOCUMENTS:,} documents with one step"
-    print_table(
-        title, ["workers", "seconds", "efficiency"], rows,
-        notes=[f"measured: {1e6 * c:.1f} us a document, {size:,} bytes a sum, {1e3 * measured['add_seconds']:.1f} ms "
-               f"to add two, {1e3 * measured['step_seconds']:.1f} ms a step",
-               f"assumed: {BANDWIDTH / 1e9} GB/s and {1e3 * LATENCY:.0f} ms between two workers"],
-    )  # fmt: skip
+        print(f"{workers} workers: {seconds:.1f} s, efficiency {MODEL_DOCUMENTS * c / workers / seconds:.0%}")
 
 
 if __name__ == "__main__":

@@ -16,7 +16,6 @@ import tempfile
 from itertools import product
 
 from _measure import CORES, MeasurementError, run
-from _report import number, print_table
 from _results import add_options, figures, recorder
 
 # Class of ours and its parameters, or the name of a package.
@@ -37,11 +36,6 @@ TEXTS = {
 N_TOPICS = {"tales": 32, "novels": 32, "nips": 100, "arxiv": 100}
 # Corpora on which defaults of SparseSCVB0LDA were chosen.
 TUNED_ON = ["tales", "kos", "tweets_t", "nips", "reuters21578"]
-COLUMNS = {
-    "distinct": "distinct words", "distinctive": "of the most distinctive", "npmi": "NPMI", "best": "best score",
-    "prior": "at prior", "own": "own score", "mass": "prior mass",
-    "epochs": "epochs", "seconds": "s",
-}  # fmt: skip
 
 
 def main():
@@ -53,11 +47,7 @@ def main():
                 corpus = child(options, task, folder=folder, **where)
             except MeasurementError as error:
                 sys.exit(str(error))
-            print_table(
-                f"{corpus['corpus']}: {corpus['n_documents']:,} documents, {corpus['n_tokens']:,} tokens",
-                ["contestant", "seed", *COLUMNS.values()],
-                list(measured(options, corpus, folder, record)), n_left=1,
-            )  # fmt: skip
+            measure(options, corpus, folder, record)
 
 
 def corpora(options):
@@ -70,8 +60,8 @@ def corpora(options):
     ]  # fmt: skip
 
 
-def measured(options, corpus, folder, record):
-    """A row for each contestant and seed; each is kept where --record says."""
+def measure(options, corpus, folder, record):
+    """A record for each contestant and seed."""
     n_components = options.n_components or N_TOPICS.get(corpus["corpus"], 50)
     for (label, (kind, parameters)), seed in product(CONTESTANTS.items(), range(1, options.seeds + 1)):
         if options.contestants and label not in options.contestants:
@@ -94,7 +84,6 @@ def measured(options, corpus, folder, record):
             split=f"{corpus['n_test']} documents, a fifth of their words",
             parameters={"n_components": n_components, **parameters}, tuned_on=TUNED_ON if "Sparse" in kind else [],
         )  # fmt: skip
-        yield [label, seed, *(number(found.get(name), "d" if name == "epochs" else ".3f") for name in COLUMNS)]
 
 
 def child(options, task, **arguments):

@@ -17,9 +17,7 @@ import sys
 import tempfile
 
 from _measure import CORES, MeasurementError, run
-from _report import print_table
-from _results import add_options, figures, identity, recorder
-from _tables import print_records
+from _results import add_options, figures, recorder
 
 PEERS = ("SparseSCVB0LDA", "word2vec")
 KINDS = ("scvb0, dense", "scvb0, chains", "gibbs", "mhw")
@@ -46,50 +44,11 @@ ANALOGIES = [
 ]  # fmt: skip
 
 
-# What tables show of records, as the documentation does.
-TABLES = {
-    "token-seconds": """
-        label
-        across parameters.n_components
-        µs = {scores.cpu:us}""",
-    "score": """
-        label
-        passes = parameters.n_passes
-        s = {seconds:.0f}
-        score = {scores.score:.3f}
-        NPMI = {scores.npmi:.3f}""",
-    "senses": """
-        label
-        s = {seconds:.0f}
-        right = {scores.accuracy:.3f}
-        the more frequent one = {scores.majority:.3f}
-        pairs = {scores.n_pairs:.0f}""",
-    "classify": """
-        label
-        s = {seconds:.0f}
-        right = {scores.accuracy:.3f}
-        labels = {scores.n_labels:.0f}
-        documents = {scores.n_test:.0f}""",
-    "support": """
-        K = parameters.n_components
-        of the word = {scores.own:.0f}
-        of any word around = {scores.union:.0f}
-        sum over words around = {scores.entries:.0f}
-        probability of the word's own = {scores.mass:.3f}
-        topics that hold 0.999 = {scores.needed:.1f}""",
-}
-THREADS = """
-    label
-    threads = parameters.threads
-    µs by the clock = {scores.wall:us}
-    µs of the processor = {scores.cpu:us}"""
-
-
 class Bench:
     """One corpus, which is read once and kept in ``folder`` for all children; what fails is reported and left out."""
 
     def __init__(self, options, folder):
-        self.options, self.failed, self.recorder, self.records = options, 0, recorder(options), {}
+        self.options, self.failed, self.recorder = options, 0, recorder(options)
         self.corpus = run(
             "_skipgram_tasks:prepare", CORES[:1], path=options.data, n_documents=options.documents, folder=folder
         )
@@ -108,23 +67,16 @@ class Bench:
             print(f"{label} failed: {error}", flush=True)
             return None
         known = {name: value for name, value in arguments.items() if name not in ("labels", "words", "analogies")}
-        self.keep(task, label, figures(result, ("seconds", "digest")), parameters=known, seconds=result.get("seconds"))
+        if scores := figures(result, ("seconds", "digest")):
+            self.keep(task, label, scores, parameters=known, seconds=result.get("seconds"))
         return result
 
     def keep(self, task, label, scores, **fields):
         """A record of one measurement."""
-        [record] = self.recorder.add(
+        self.recorder.add(
             f"skipgram-{task.replace('_', '-')}", f"{self.corpus['name']}, {self.corpus['n_documents']:,} documents",
             label if label in PEERS else "SkipGramTopicModel", scores, label=label, prior="defaults", seed=0, **fields,
         )  # fmt: skip
-        self.records[identity(record)] = record
-
-    def show(self, title, name, specification=None):
-        """The table of what was measured."""
-        records = [record for record in self.records.values() if record["table"] == f"skipgram-{name}"]
-        if records:
-            print_records(f"{self.corpus['name']}{title}", records, specification or TABLES[name])
-
 
 def tokens(bench):
     """Microseconds of a token by K."""
@@ -132,8 +84,6 @@ def tokens(bench):
     for kind in KINDS:
         for n_components in options.K:
             bench.measure("token_seconds", kind, kind=kind, n_components=n_components, threads=1)
-    bench.show(": microseconds of a token and pass, of the processor, by K", "token-seconds",
-               f"where parameters.threads = 1\n{TABLES['token-seconds']}")  # fmt: skip
     if options.n_jobs > 1:
         middle = options.K[len(options.K) // 2]
         for kind in KINDS[:2]:
@@ -143,9 +93,6 @@ def tokens(bench):
             ]
             print(f"{kind}: {options.n_jobs} threads give", "the same bits"
                   if len({result and result["digest"] for result in found}) == 1 else "OTHER BITS")  # fmt: skip
-        kinds = " | ".join(KINDS[:2])
-        bench.show(f", K = {middle}: microseconds of a token", "token-seconds",
-                   f"where label = {kinds}\nwhere parameters.n_components = {middle}\n{THREADS}")  # fmt: skip
 
 
 def scores(bench):
@@ -156,7 +103,6 @@ def scores(bench):
             bench.measure(
                 "score", label, n_components=options.K[0], n_passes=n_passes, parameters=SCORES[label] | options.params
             )
-    bench.show(f", K = {options.K[0]}", "score")
 
 
 def senses(bench):
@@ -167,7 +113,6 @@ def senses(bench):
             "senses", label, n_components=options.K[0], n_passes=options.passes[0], n_pairs=100,
             parameters=SCORES[label],
         )  # fmt: skip
-    bench.show(f", K = {options.K[0]}: pseudo-words told apart by their contexts", "senses")
 
 
 def words(bench):
@@ -178,9 +123,7 @@ def words(bench):
         analogies=ANALOGIES,
     )
     if result:
-        title = f"{bench.corpus['name']}, K = {options.K[0]}, {result['seconds']:.0f} seconds"
         for kind in ("words", "analogies"):
-            print_table(title, [kind, "nearest"], result[kind], 2)
             for label, near in result[kind]:
                 bench.keep(kind, label, {}, found=near, parameters={"n_components": options.K[0]})
 
@@ -194,7 +137,6 @@ def vectors(bench):
             "classify", method, labels=options.labels, n_components=options.K[0], n_passes=options.passes[0],
             method=method,
         )  # fmt: skip
-    bench.show(f", {options.K[0]} topics or dimensions: labels told from vectors of documents", "classify")
 
 
 def support(bench):
@@ -202,7 +144,6 @@ def support(bench):
     options = bench.options
     for n_components in options.K:
         bench.measure("support", "mhw", n_components=n_components, n_passes=options.passes[0])
-    bench.show(": topics that a position would have to look at", "support")
 
 
 EXPERIMENTS = {

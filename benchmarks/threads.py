@@ -12,9 +12,7 @@ import sys
 import tempfile
 
 from _measure import CORES, MeasurementError, run
-from _report import number, print_table
 from _results import add_options, recorder
-from _threads_model import amdahl, bandwidth_limit
 
 CONTESTANTS = {"SparseSCVB0LDA": "sparsemix:SparseSCVB0LDA", "SparseLDA": "sparsemix:SparseLDA"}
 
@@ -47,47 +45,18 @@ def models(result, options, machine):
     }
 
 
-def print_measured(corpus, records, n_jobs):
-    """What was measured."""
-    print_table(
-        f"{corpus}: seconds of a pass and of a fit, one thread and {n_jobs}",
-        ["", "K", "pass", f"{n_jobs} threads", "times", "fit", f"{n_jobs} threads", "times", "alone", "bytes/token",
-         "same bits"],
-        [
-            [r["name"], r["n_components"], number(r["one"]), number(r["several"]),
-             number(r["one"] / r["several"], ".2f"), number(r["fit_one"], ".2f"), number(r["fit_several"], ".2f"),
-             number(r["fit_one"] / r["fit_several"], ".2f"), f"{100 * r['alone']:.1f} %",
-             number(r["bytes_token"], ".0f"), "yes" if r["same"] else "NO"]
-            for r in records
-        ],
-        notes=[
-            "alone: seconds of a pass that the calling thread spends outside of what threads share out, of those of a "
-            "pass with one thread",
-            "bytes: read and written beyond a thread's own room, counted and not measured",
-        ],
-    )  # fmt: skip
+def amdahl(alone, n_cores, uneven=0.0, even=1.0):
+    """Times faster where a share ``alone`` of one thread's time is one thread's, and the rest is shared out.
+
+    Of the time a share ``uneven`` keeps threads busy for a share ``even`` of theirs only.
+    """
+    shared = max(0.0, 1.0 - alone - uneven)
+    return 1.0 / (alone + shared / n_cores + uneven / (n_cores * even))
 
 
-def print_models(corpus, records, machine):
-    """What that would be with more cores: a model."""
-    rows = []
-    for r in records:
-        for n, model in r["models"].items():
-            rows.append([
-                r["name"], r["n_components"], n, number(model["amdahl"], ".1f"), number(model["even"], ".1f"),
-                number(model["limit"], ".1f"),
-            ])  # fmt: skip
-    print_table(
-        f"{corpus}: times faster than one thread, A MODEL of the above and no measurement",
-        ["", "K", "cores", "Amdahl", "uneven documents too", "bandwidth allows"], rows,
-        notes=[
-            "Amdahl: 1 / (alone + (1 - alone) / cores)",
-            "uneven: documents of a step go to whoever is free, the longest first, and do not come out even",
-            "bandwidth: as many passes at once as the triad's bytes a second allow; what caches hold is not taken off",
-            "triad on this machine: " + ", ".join(f"{n} threads {rate / 1e9:.1f} GB/s" for n, rate in
-                                                  enumerate(machine, 1)),
-        ],
-    )  # fmt: skip
+def bandwidth_limit(bytes_token, n_tokens, seconds, bandwidth):
+    """Times faster than ``seconds`` an epoch may be before its bytes take as long; None if they were not counted."""
+    return None if bytes_token is None else seconds * bandwidth / (bytes_token * n_tokens)
 
 
 def keep(record_to, corpus, options, records, machine):
@@ -137,8 +106,8 @@ def main():
         asked = [(name, K) for name in options.estimators for K in options.K]
         records = [measure(options, folder, name, K, machine) for name, K in asked]
     records = [record for record in records if record]
-    print_measured(corpus, records, options.n_jobs)
-    print_models(corpus, records, machine)
+    same = {f"{record['name']}, K={record['n_components']}": record["same"] for record in records}
+    print("the same bits with one thread and several:", same)
     keep(recorder(options), corpus, options, records, machine)
     return int(len(records) < len(asked))
 

@@ -13,13 +13,10 @@ import argparse
 import json
 import sys
 import tempfile
-import time
-from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from itertools import product
 
 from _measure import CORES, MeasurementError, run
-from _report import number, plot_curves, print_table, seconds_until
 from _results import add_options, recorder
 
 # Of the peers: those of the package (tomotopy learns alpha), or those that ours have by default.
@@ -27,7 +24,6 @@ PRIORS = {
     "own": lambda n_components: {"doc_topic_prior": None, "topic_word_prior": None},  # noqa: ARG005
     "5/K": lambda n_components: {"doc_topic_prior": min(0.1, 5.0 / n_components), "topic_word_prior": 0.01},
 }
-GAPS = (0.1, 0.05, 0.02, 0.01)
 
 # Ours: the parameter whose values are contestants of their own, each named after its value.
 ESTIMATORS = {"SparseLDA": "n_nonzero", "SparseSCVB0LDA": "sampler", "CollapsedLDA": "inference"}
@@ -48,10 +44,6 @@ PEERS = {
 OWN_END = {"sklearn-batch": 10, "sklearn-online": 10, "gensim": 1, "tomotopy": 10, "tomotopy-1000": 1000}
 NOT_PARAMETERS = ("package", "adapter", "path", "priors", "own_end")
 LEARN_ONLY = "tomotopy-mean", "bigartm"  # not in --transform: they infer nothing here
-NOTES = {
-    "tomotopy-mean": "tomotopy-mean: topics are the mean of about the last 20 samples, one every 5 passes",
-    "gensim-256": "gensim-256: chunksize=256, offset=10, decay=0.7",
-}
 
 
 def contestants(options, n_components):
@@ -97,26 +89,15 @@ class Contest:
     """One corpus, and the records that are made of it."""
 
     def __init__(self, options, folder):
-        self.options, self.folder, self.failed, self.records = options, folder, [], []
+        self.options, self.folder, self.failed = options, folder, []
         self.recorder = recorder(options)
-        self.environment = self.run("_tasks:environment") | versions()
         self.corpus = self.run("_topics_tasks:prepare", path=options.data, n_test=options.n_test, folder=folder)
 
     def run(self, task, **arguments):
         return run(task, self.options.cores, n_threads=1, **arguments)
 
-    def describe(self):
-        for name, value in self.environment.items():
-            print(f"{name}: {value}")
-        print("cores used: " + ", ".join(map(str, self.options.cores)))
-        print(
-            "{corpus}: {n_documents:,} documents, {n_tokens:,} tokens of {n_words:,} words; {n_test:,} held out; words "
-            "of all documents alike score {unigram:.4f}".format(**self.corpus),
-            flush=True,
-        )
-
     def measure_all(self, mode, n_components):
-        """Records of all contestants, printed to stderr as they come, and kept where --record says."""
+        """A record of each contestant and seed."""
         options = self.options
         setting = {
             "n_components": n_components, "doc_topic_prior": doc_topic_prior(n_components), "topic_word_prior": None,
@@ -124,7 +105,6 @@ class Contest:
         }  # fmt: skip
         for (label, contestant), seed in product(contestants(options, n_components).items(), range(options.seeds)):
             setting["seed"] = seed
-            begun = time.perf_counter()
             print(f"{mode}: K={n_components}, {label}, seed {seed} ...", end="", file=sys.stderr, flush=True)
             try:
                 result = self.run(
@@ -135,13 +115,13 @@ class Contest:
                 self.failed.append(label)
                 print(f"\n{label}, K={n_components} failed: {error}", flush=True)
                 continue
-            print(f"  ({time.perf_counter() - begun:.1f} s in all)", file=sys.stderr, flush=True)
-            record = {"mode": mode, "label": label, "contestant": contestant, **setting, **result}
-            self.keep(record)
-            yield record
+            print(file=sys.stderr)
+            if options.n_jobs == 1 and result["cpu_share"] < 0.97:
+                print(f"BUSY MACHINE: {label} had the core for {result['cpu_share']:.0%} of its seconds only")
+            self.keep({"mode": mode, "label": label, "contestant": contestant, **setting, **result})
 
     def keep(self, record):
-        """What of a record is kept, where --record says."""
+        """The record of a measurement."""
         corpus, options = self.corpus, self.options
         own = {key: value for key, value in record["contestant"].items() if key not in NOT_PARAMETERS}
         ours = record["contestant"]["package"] == "sparsemix"
@@ -173,123 +153,14 @@ def prior_of_ours(estimator, parameters):
     return "learned" if estimator == "SparseSCVB0LDA" else "5/K"
 
 
-def doc_topic_prior(n_components):
-    """Of the score, for all contestants."""
-    return 0.1 if n_components <= 200 else 20.0 / n_components
-
-
-def versions():
-    """Of the other packages."""
-    found = {}
-    for name in ("tomotopy", "gensim", "bigartm10"):
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            found[name] = None
-    return found
-
-
-# -- learning
-
-
-def compare_learning(contest, n_components):
-    """Curves, then a line for each contestant."""
-    records = []
-    for record in contest.measure_all("curve", n_components):
-        print_table(
-            f"{record['label']}, K={n_components}: held-out log-likelihood of a token",
-            ["passes", "seconds", "nats", "NPMI"],
-            [[amount(p), number(s), number(score, ".4f"), number(npmi)] for p, s, score, npmi in record["checkpoints"]],
-            n_left=0, notes=[] if record["checkpoints"] else ["no pass was completed"],
-        )  # fmt: skip
-        records.append(record)
-    print_summary(contest, n_components, records)
-    contest.records += records
-
-
 def peer_of(record):
+    """The label without its prior or parameters."""
     return record["label"].partition(",")[0]
 
 
-def amount(passes):
-    return f"{passes:.0f}" if passes == round(passes) else f"{passes:.3f}"
-
-
-def print_summary(contest, n_components, records):
-    best = max((point[2] for record in records for point in record["checkpoints"]), default=None)
-    if best is None:
-        return
-    targets = contest.options.targets or [best - gap for gap in GAPS]
-    corpus, seconds = contest.corpus, contest.options.seconds
-    print_table(
-        f"{corpus['corpus']}, K={n_components}, scored with alpha={doc_topic_prior(n_components):g}, "
-        f"{'to their own ends' if seconds is None else f'{seconds:g} seconds'}"
-        f"{' of the processor' * contest.options.cpu}, "
-        f"n_jobs={contest.options.n_jobs}",
-        [
-            "", "end", "NPMI", "at s", "best of curve", "NPMI", "at s", "passes",
-            *(f"s to {x:.3f}" for x in targets), "Mtok/s", "MB",
-        ],
-        [summary_row(record, targets) for record in records],
-        notes=[
-            "end: held-out log-likelihood of a token when time is up, nats; NPMI: 10 words, training documents",
-            "best of curve: of all checkpoints, chosen by the held-out documents themselves; passes until then",
-            "s to x: seconds of the first checkpoint as good as x",
-            "Mtok/s: tokens a second, second half of the time; MB: peak of memory beyond the data",
-            *dict.fromkeys(NOTES[name] for name in map(peer_of, records) if name in NOTES),
-            *busy_notes(records),
-        ],
-    )  # fmt: skip
-
-
-def busy_notes(records):
-    """Who had to share the core."""
-    shares = {record["label"]: record["cpu_share"] for record in records if record["n_jobs"] == 1}  # 1 with --cpu
-    return [
-        f"BUSY MACHINE: {label} had the core for {100 * share:.0f} % of its seconds only"
-        for label, share in shares.items() if share < 0.97
-    ]  # fmt: skip
-
-
-def summary_row(record, targets):
-    points, rate = record["checkpoints"], record["tokens_per_second"]
-    passes, at, best, npmi = max(points, key=lambda point: point[2]) if points else [None] * 4
-    _, end_at, end, end_npmi = points[-1] if points else [None] * 4
-    return [
-        record["label"], number(end, ".4f"), number(end_npmi), number(end_at, ".1f"), number(best, ".4f"),
-        number(npmi), number(at, ".1f"), "-" if passes is None else amount(passes),
-        *(number(seconds_until(points, target), ".2f") for target in targets),
-        number(rate and 1e-6 * rate, ".3f"), number(record["bytes"] / 1e6, ".0f"),
-    ]  # fmt: skip
-
-
-# -- new documents
-
-
-def compare_transform(contest, n_components):
-    """A line for each contestant."""
-    records = list(contest.measure_all("transform", n_components))
-    rows = [
-        [
-            record["label"], amount(record["passes"]), number(record["documents_per_second"], ",.0f"),
-            number(1e-6 * record["tokens_per_second"], ".3f"), number(record["score"], ".4f"),
-            number(record["dense_score"], ".4f"),
-        ]
-        for record in records
-    ]  # fmt: skip
-    print_table(
-        f"{contest.corpus['corpus']}, K={n_components}: proportions of {contest.corpus['n_test']:,} new documents, "
-        f"topics of {contest.options.seconds:g} seconds, n_jobs={contest.options.n_jobs}",
-        ["", "passes", "documents/s", "Mtok/s", "hidden words", "dense"], rows,
-        notes=[
-            "hidden words: log-likelihood of a hidden token under the contestant's own topics and proportions, nats",
-            "dense: the same with the proportions of the common evaluation",
-            *busy_notes(records),
-        ],
-    )  # fmt: skip
-
-
-# -- command line
+def doc_topic_prior(n_components):
+    """Of the score, for all contestants."""
+    return 0.1 if n_components <= 200 else 20.0 / n_components
 
 
 def parse(arguments=None):
@@ -308,13 +179,11 @@ def parse(arguments=None):
     add("--peers", type=names(PEERS), default=None, help=listed("others", PEERS))
     add("--priors", type=names(PRIORS), default=list(PRIORS), help=listed("priors of the others", PRIORS))
     add("--cpu", action="store_true", help="seconds of the processor, where others work on the machine too")
-    add("--targets", type=numbers(float), help="scores to reach, as --targets=-7.7,-7.6 (default: below the best)")
     add("--transform", action="store_true", help="time new documents instead")
     add("--n-jobs", type=int, default=1, help="threads, and cores (default: 1)")
     add("--cores", type=numbers(int), help="numbers of the cores to use (default: the first allowed)")
     add("--seeds", type=int, default=1, help="so many fits of each contestant (default: 1)")
     add_options(parser)
-    add("--plot", metavar="FILE", help="draw the curves (needs matplotlib)")
     options = parser.parse_args(arguments)
     if options.peers is None:
         options.peers = [name for name, (package, *_) in PEERS.items() if find_spec(package.split(".")[0])]
@@ -361,11 +230,8 @@ def main():
             contest = Contest(options, folder)
         except MeasurementError as error:
             sys.exit(str(error))
-        contest.describe()
         for n_components in options.K:
-            (compare_transform if options.transform else compare_learning)(contest, n_components)
-    if options.plot and contest.records:
-        plot_curves(contest.records, options.plot, ["held-out log-likelihood of a token, nats", "NPMI"])
+            contest.measure_all("transform" if options.transform else "curve", n_components)
     return 1 if contest.failed else 0
 
 

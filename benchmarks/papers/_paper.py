@@ -9,7 +9,6 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
-from _report import print_table
 from _results import add_options, keep_lines, recorder
 from scipy import sparse
 
@@ -103,7 +102,9 @@ class Paper:
 
     def end(self):
         """The table; a whole run also removes committed claims that the script no longer makes."""
-        print_table(self.key, ["where", "claim", "published", "ours", "reproduced", "why"], self.claims, n_left=6)
+        print(self.key)
+        for where, text, published, ours, reproduced, why in self.claims:
+            print(f"{where}: {text}\n  reproduced: {reproduced}; published: {published}; ours: {ours}. {why}")
         if self.record.folder and not self.quick and self.options.only == list(self.sizes):
             keep_lines(CLAIMS, lambda line: line["estimator"] != self.key or self.made(line), self.record.folder)
 

@@ -7,8 +7,6 @@ more than a dozen rows with numbers needs ``:plot: HEADING``: the page shows thi
 mean over seeds with the prior of the best end. ``:names:`` renames labels (LABEL as NAME; ...) and leaves out others.
 """
 
-import csv
-import io
 import re
 import sys
 from pathlib import Path
@@ -26,7 +24,7 @@ sys.path.append(str(BENCHMARKS))
 
 import charts  # noqa: E402
 from _results import FOLDER, RecordError, read  # noqa: E402
-from _tables import TUNED, as_rst, look_up, make, specify, word  # noqa: E402
+from _tables import TUNED, as_rst, choose, frame, make  # noqa: E402
 
 MOST_ROWS = 12
 NUMBER = re.compile(r"([-+]?[\d,]*\.?\d+)%?(?:\s*±\s*([\d,.]+))?")
@@ -64,16 +62,16 @@ class Results(OfResults):
         """A list-table; with ``:plot:`` a chart first."""
         table, title = make(records, self.content), self.options.get("title", "")
         plotted = self.options.get("plot")
-        asked = specify(self.content)
-        if (len(table.rows) > MOST_ROWS and bool(asked.numbers)) != bool(plotted):
-            raise RecordError(f"{len(table.rows)} rows: :plot: is for tables of more than {MOST_ROWS}, which need it")
+        n_rows, n_columns = table.cells.shape
+        if (n_rows > MOST_ROWS and n_columns > table.n_words) != bool(plotted):
+            raise RecordError(f"{n_rows} rows: :plot: is for tables of more than {MOST_ROWS}, which need it")
         if not plotted:
             return self.parsed(as_rst(table, title))
-        rows = points(table, len(asked.words), plotted)
+        rows = points(table, plotted)
         height = 0.9 + 0.19 * len(rows) + 0.15 * len({name for row in rows.values() for name in row}) / 2
         alt = f"{title}: {plotted} of each row"
         chart = charts.svg(charts.dots(rows, plotted), (6.8, height), alt, self.identifier())
-        summary = f'<details class="results"><summary>Table of {len(table.rows)} rows</summary><p>{as_csv(table)}</p>'
+        summary = f'<details class="results"><summary>Table of {n_rows} rows</summary><p>{as_csv(table)}</p>'
         return [
             charts.as_node(chart, [nodes.paragraph("", title)] if title else ()),
             nodes.raw("", summary, format="html"),
@@ -92,75 +90,58 @@ class Curves(OfResults):
 
     def shown(self, records):
         """A figure."""
-        for condition in filter(None, self.options.get("where", "").split(";")):
-            field, _, value = condition.strip().partition(" = ")
-            records = [record for record in records if word(record, field) == value]
-        score = self.options["score"]
-        lines = of_best_prior(records, score) if "best" in self.options else of_seeds(records, score)
+        where = [f"where {one.strip()}" for one in self.options.get("where", "").split(";") if one.strip()]
+        data, _ = choose(frame(records), where)
+        lines = curves(data, self.options["score"], "best" in self.options)
         names = [entry.strip().partition(" as ") for entry in self.options.get("names", "").split(";") if entry.strip()]
         lines = {name or label: lines[label] for label, _, name in names} if names else lines
         if not lines:
-            raise RecordError(f"no curves of {score!r}")
-        draw = charts.curves(lines, self.options.get("ylabel", score))
+            raise RecordError(f"no curves of {self.options['score']!r}")
+        draw = charts.curves(lines, self.options.get("ylabel", self.options["score"]))
         size = (4.6, 3.4) if "best" in self.options else (6.8, 4.4)
         chart = charts.svg(draw, size, self.options["alt"], self.identifier())
         return [charts.as_node(chart, self.parsed(list(self.content)))]
 
 
-def curve_of(record, score):
-    """Seconds and scores of a record's checkpoints."""
-    return [(point["seconds"], look_up(point, score)) for point in record.get("curve", []) if point["seconds"]]
-
-
-def of_seeds(records, score):
-    """Curves by label and prior, one for each seed."""
-    lines = {}
-    for record in records:
-        if record.get("curve"):
-            name = ", ".join(filter(None, (word(record, "label"), word(record, "prior"))))
-            lines.setdefault(name, []).append(curve_of(record, score))
+def curves(data, score, best):
+    """Lists of curves by label: of each prior and seed; or one, the mean over seeds with the prior of the best end."""
+    lines, ends = {}, {}
+    data = data[data["curve"].notna()]
+    for (label, prior), group in data.groupby(["label", "prior"], sort=False, dropna=False):
+        several = [[(point["seconds"], point.get(score)) for point in curve if point["seconds"]]
+                   for curve in group["curve"]]  # fmt: skip
+        if not best:
+            lines[", ".join([label, prior] if isinstance(prior, str) else [label])] = several
+        elif label not in ends or mean(curve[-1][1] for curve in several) > ends[label]:
+            ends[label] = mean(curve[-1][1] for curve in several)
+            shared = zip(*several, strict=False)  # checkpoints that all seeds have
+            lines[label] = [[tuple(map(mean, zip(*points, strict=True))) for points in shared]]
     return lines
 
 
-def of_best_prior(records, score):
-    """For each label one curve: checkpoints averaged over seeds, with the prior whose ends score best."""
-    groups, best = {}, {}
-    for record in records:
-        if record.get("curve"):
-            groups.setdefault((word(record, "label"), word(record, "prior")), []).append(curve_of(record, score))
-    for (label, _), several in groups.items():
-        end = mean(curve[-1][1] for curve in several)
-        if label not in best or end > best[label][0]:
-            shared = range(min(map(len, several)))  # checkpoints that all seeds have
-            best[label] = end, [[tuple(map(mean, zip(*(curve[i] for curve in several), strict=True))) for i in shared]]
-    return {label: lines for label, (_, lines) in best.items()}
-
-
-def points(table, words, heading):
+def points(table, heading):
     """Rows of a chart from the text of a table: {row: {series: (value, spread)}}.
 
-    The last column of words names the series, the columns before it the row. Where values of a field stand side by
-    side ("across"), their columns are the series. The mark of rows that chose defaults is left to the table.
+    The last column of words names the series, the columns before it the row; after "across" the groups of columns are
+    the series. The mark of rows that chose defaults is left to the table.
     """
-    across = [i for i, text in enumerate(table.header) if text.endswith(f": {heading}")]
-    column = table.header.index(heading) if heading in table.header else None
+    cells, n_words = table.cells, table.n_words
+    across = [name for name in cells if name.endswith(f": {heading}")]
+    n_names = n_words if across or n_words == 1 else n_words - 1
     rows = {}
-    for cells in table.rows:
-        names = cells[:words] if across or words == 1 else cells[: words - 1]
-        row = rows.setdefault(", ".join(filter(None, names)).replace(TUNED, ""), {})
-        for i in across or [column]:
-            series = table.header[i].removesuffix(f": {heading}") if across else cells[words - 1] if words > 1 else ""
-            if match := NUMBER.match(cells[i]):
-                value, spread = match.groups()
-                row[series] = float(value.replace(",", "")), float((spread or "0").replace(",", ""))
+    for _, values in cells.iterrows():
+        row = rows.setdefault(", ".join(filter(None, values.iloc[:n_names])).replace(TUNED, ""), {})
+        for name in across or [heading]:
+            if match := NUMBER.match(values[name]):
+                series = name.removesuffix(f": {heading}") if across else "".join(values.iloc[n_names:n_words])
+                row[series] = tuple(float((number or "0").replace(",", "")) for number in match.groups())
     return rows
 
 
 def as_csv(table):
     """A link that downloads the table."""
-    out = io.StringIO()
-    csv.writer(out, lineterminator="\n").writerows([table.header, *table.rows])
-    return f'<a download="results.csv" href="data:text/csv;charset=utf-8,{quote(out.getvalue())}">Save as CSV</a>'
+    text = quote(table.cells.to_csv(index=False))
+    return f'<a download="results.csv" href="data:text/csv;charset=utf-8,{text}">Save as CSV</a>'
 
 
 def setup(app):

@@ -18,6 +18,10 @@ import _tables  # noqa: E402
 import readme  # noqa: E402
 from _results import RecordError  # noqa: E402
 
+# A directive on a page, its file of results and its indented lines.
+DIRECTIVE = re.compile(r"^\.\. results:: (\S+)\n((?:[ ]+.*\n|\n)*)", re.MULTILINE)
+COLUMNS = ["estimator", "nats = {scores.nats:.2f}"]
+
 
 def record(**fields):
     """A complete one."""
@@ -29,86 +33,57 @@ def record(**fields):
     } | fields  # fmt: skip
 
 
-# A directive on a page, its file of results and its indented lines.
-DIRECTIVE = re.compile(r"^\.\. results:: (\S+)\n((?:[ ]+.*\n|\n)*)", re.MULTILINE)
-
-COLUMNS = ["estimator", "nats = {scores.nats:.2f}"]
-
-
-# -- the schema
-
-
-def test_a_complete_record_is_right():
-    assert _results.validate(record()) == record()
+def shown(records, columns):
+    """Cells of a table, row by row."""
+    return _tables.make(records, columns).cells.to_numpy().tolist()
 
 
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"colour": "red"}, "no field"),
-        ({"corpus": 3}, "corpus is 3"),
-        ({"seconds": "2"}, "seconds is '2'"),
-        ({"seed": True}, "seed is True"),
-        ({"clock": "hour"}, "clock is 'hour'"),
-        ({"scores": {"nats": float("nan")}}, "nats is nan"),
-        ({"scores": {"nats": "good"}}, "nats is 'good'"),
-        ({"curve": [{"seconds": 1.0, "nats": "good"}]}, "nats is 'good'"),
-        ({"machine": {"cpu": "one"}}, "cpu and cores"),
-        ({"versions": {}}, "versions have python"),
-        ({"date": "yesterday"}, "Invalid isoformat"),
-        ({"claim": {"text": "faster"}}, "a claim has"),
-        ({"claim": dict.fromkeys(_results.CLAIM, "") | {"reproduced": "perhaps"}}, "reproduced is"),
+        ({"colour": "red"}, "no field 'colour'"), ({"corpus": 3}, "corpus is 3"), ({"seconds": "2"}, "seconds is '2'"),
+        ({"seed": True}, "seed is True"), ({"clock": "hour"}, "clock"), ({"date": "yesterday"}, "isoformat"),
+        ({"scores": {"nats": float("nan")}}, "nats is nan"), ({"versions": {}}, "versions lack python"),
+        ({"curve": [{"seconds": 1.0, "nats": "good"}]}, "nats is 'good'"), ({"machine": {"cpu": "one"}}, "cores"),
+        ({"claim": dict.fromkeys(_results.CLAIM, "") | {"reproduced": "perhaps"}}, "claim"),
     ],
-)
+)  # fmt: skip
 def test_wrong_records_are_named(fields, message):
+    assert _results.validate(record()) == record()
     with pytest.raises(ValueError, match=message):
         _results.validate(record(**fields))
-
-
-@pytest.mark.parametrize("field", _results.FIELDS)
-def test_missing_fields_are_named(field):
-    part = record()
-    del part[field]
-    with pytest.raises(RecordError, match=field):
-        _results.validate(part)
-
-
-def test_a_line_of_several_seeds_is_a_record_for_each():
-    line = record(seed=[0, 1], seconds=[2.0, 4.0], scores={"nats": [-7.0, -8.0], "npmi": None})
-    assert _results.expand(line) == [
-        record(seed=0, seconds=2.0, scores={"nats": -7.0, "npmi": None}),
-        record(seed=1, seconds=4.0, scores={"nats": -8.0, "npmi": None}),
-    ]
-    with pytest.raises(RecordError, match="2 seeds"):
-        _results.expand(record(seed=[0, 1], seconds=[1.0]))
+    for field in _results.FIELDS:
+        with pytest.raises(RecordError, match=field):
+            _results.validate({name: value for name, value in record().items() if name != field})
 
 
 def test_the_last_of_the_same_measurement_is_kept_in_its_place(tmp_path):
-    _results.write(record(estimator="A"), tmp_path)
-    _results.write(record(estimator="B"), tmp_path)
-    _results.write(record(estimator="A", seconds=9.0, commit="later"), tmp_path)
-    _results.write(record(estimator="A", parameters={"n_components": 6}), tmp_path)
+    for fields in ({"estimator": "A"}, {"estimator": "B"}, {"estimator": "A", "seconds": 9.0, "commit": "later"},
+                   {"estimator": "A", "parameters": {"n_components": 6}}):  # fmt: skip
+        _results.write(record(**fields), tmp_path)
     kept = _results.read("topics", tmp_path)
     assert [(one["estimator"], one["seconds"]) for one in kept] == [("A", 9.0), ("B", 2.0), ("A", 2.0)]
-    _results.write(record(estimator="B", seed=[0, 1]), tmp_path)
-    assert [one["seed"] for one in _results.read("topics", tmp_path)] == [0, 0, 1, 0]
-
-
-def test_a_damaged_line_is_named(tmp_path):
-    path = tmp_path / "topics.jsonl"
-    path.write_text(json.dumps(record()) + "\n" + json.dumps(record(seed="one")) + "\n", encoding="utf-8")
+    several = record(estimator="B", seed=[0, 1], seconds=[2.0, 4.0], scores={"nats": [-7.0, -8.0], "npmi": None})
+    _results.write(several, tmp_path)
+    kept = [one for one in _results.read("topics", tmp_path) if one["estimator"] == "B"]
+    assert [(one["seed"], one["seconds"], one["scores"]["nats"]) for one in kept] == [(0, 2.0, -7.0), (1, 4.0, -8.0)]
+    with pytest.raises(RecordError, match="2 seeds"):
+        _results.expand(record(seed=[0, 1], seconds=[1.0]))
+    (tmp_path / "topics.jsonl").write_text(f"{json.dumps(record())}\n{json.dumps(record(seed='one'))}\n", "utf-8")
     with pytest.raises(RecordError, match=r"topics\.jsonl, line 2: .*seed"):
         _results.read("topics", tmp_path)
     with pytest.raises(RecordError, match="no results of 'others'"):
         _results.read("others", tmp_path)
 
 
-def test_recorders_complete_records_and_know_of_quiet_cores(tmp_path):
+def test_recorders_complete_records_and_show_them(tmp_path, capsys):
     for quiet, clock in ((False, "wall"), (True, "quiet")):
         recorder = _results.Recorder(tmp_path, quiet)
-        recorder.add("t", "c", "E", {"nats": 1.0}, clock="wall")
-        assert [one["clock"] for one in _results.read("t", tmp_path)] == [clock]
-    assert _results.Recorder(None).add("t", "c", "E", {})[0]["clock"] == "processor"
+        for seed, nats in enumerate((1.0, 2.0)):
+            recorder.add("t", "c", "E", {"nats": nats}, clock="wall", seed=seed)
+        assert {one["clock"] for one in _results.read("t", tmp_path)} == {clock}
+    recorder.show()
+    assert capsys.readouterr().out.split() == ["t", "label", "nats", "E", "1.5"]
 
 
 def test_commands_say_nothing_of_this_machine(tmp_path):
@@ -122,124 +97,43 @@ def test_commands_say_nothing_of_this_machine(tmp_path):
     )
 
 
-# -- tables
-
-
 def test_cells_are_means_and_deviations_over_seeds():
     records = [record(seed=seed, scores={"nats": nats}) for seed, nats in enumerate([-7.0, -8.0, -9.0])]
-    columns = [*COLUMNS, "worst = {min scores.nats:.1f}", "MB = {memory:MB}", "ms = {median seconds:ms}",
-               "us = {median seconds:us}"]  # fmt: skip
+    columns = [*COLUMNS, "worst = {min scores.nats:.1f}", "MB = {memory:MB}"]
+    assert shown(records, columns) == [["SparseLDA", "-8.00 ± 1.00", "-9.0", "3 ± 0"]]
+    assert shown(records, ["label", "e = {error scores.nats:.3f}"]) == [["SparseLDA", "0.577"]]
     table = _tables.make(records, columns)
-    assert table.header == ["estimator", "nats", "worst", "MB", "ms", "us"]
-    assert table.rows == [["SparseLDA", "-8.00 ± 1.00", "-9.0", "3 ± 0", "2000", "2000000.00"]]
-    assert any("3 seeds" in note for note in table.notes)
-    assert table.notes[0] == "From ``python benchmarks/topics.py``."
+    assert table.notes[:2] == ["From ``python benchmarks/topics.py``.", "Means ± standard deviations over 3 seeds."]
+    assert "   * - SparseLDA" in _tables.as_rst(table, "Topics")
+    for other in ({"parameters": {"n_components": 9}}, {"corpus": "abstracts"}, {"prior": "0.1"}, {"split": "half"}):
+        with pytest.raises(RecordError, match=f"mean over {next(iter(other))}"):
+            _tables.make([record(), record(**other)], COLUMNS)
 
 
-@pytest.mark.parametrize("other", [{"parameters": {"n_components": 9}}, {"corpus": "abstracts"}, {"prior": "0.1"},
-                                   {"split": "half"}])  # fmt: skip
-def test_no_cell_is_a_mean_over_other_things_than_seeds(other):
-    with pytest.raises(RecordError, match=f"mean over {next(iter(other))}"):
-        _tables.make([record(), record(**other)], COLUMNS)
-
-
-def test_conditions_and_values_that_stand_beside_each_other():
-    records = [record(estimator=name, corpus=corpus, scores={"nats": len(name) + len(corpus)})
+def test_conditions_and_groups_of_columns():
+    records = [record(estimator=name, corpus=corpus, scores={"nats": len(name) + len(corpus)}, tuned_on=["eee"])
                for name in ("A", "BB") for corpus in ("c", "dd", "eee")]  # fmt: skip
     table = _tables.make(records, ["where corpus = c | eee", "across corpus", *COLUMNS])
-    assert table.header == ["estimator", "c: nats", "eee: nats"]
-    assert table.rows == [["A", "2.00", "4.00"], ["BB", "3.00", "5.00"]]
-    with pytest.raises(RecordError, match="no record"):
+    assert list(table.cells) == ["estimator", "c: nats", "eee: nats"]
+    assert table.cells.to_numpy().tolist() == [["A †", "2.00", "4.00"], ["BB †", "3.00", "5.00"]]
+    assert any(note.startswith("†") for note in table.notes)
+    with pytest.raises(RecordError, match="no record with corpus = f"):
         _tables.make(records, ["where corpus = f", *COLUMNS])
+    rows = shown([record(estimator=name, seed=i) for i, name in enumerate("ABA")], ["estimator", "seed", COLUMNS[1]])
+    assert [row[:2] for row in rows] == [["A", "0"], ["A", "2"], ["B", "1"]]
+    for columns, words in (([COLUMNS[1]], "names rows"), ([*COLUMNS, COLUMNS[1]], "two columns have one heading")):
+        with pytest.raises(RecordError, match=words):
+            _tables.make(records, columns)
+    words = shown([record(label="tree", found="graph, path")], ["word = label", "nearest = found"])
+    assert words == [["tree", "graph, path"]]
 
 
 def test_best_of_the_curve_and_the_end_are_apart():
     curve = [{"seconds": 1.0, "nats": -8.0, "npmi": 0.1}, {"seconds": 2.0, "nats": -7.0, "npmi": 0.3},
              {"seconds": 4.0, "nats": -7.5, "npmi": 0.2}]  # fmt: skip
-    best = "best = {best(nats).nats:.1f} ({best(nats).npmi:.1f})"
-    columns = ["label", "end = {scores.nats:.1f}", best, "at s = {best(nats).seconds:.0f}",
+    columns = ["label", "end = {scores.nats:.1f}", "best = {best(nats).nats:.1f} ({best(nats).npmi:.1f})",
                "1.5 s = {at(1.5).nats:.1f}", "0.5 s = {at(0.5).nats:.1f}"]  # fmt: skip
-    table = _tables.make([record(curve=curve, label="L=8")], columns)
-    assert table.rows == [["L=8", "-7.5", "-7.0 (0.3)", "2", "-8.0", ""]]
-
-
-def test_results_on_corpora_that_parameters_were_chosen_on_are_marked():
-    table = _tables.make([record(tuned_on=["papers"]), record(estimator="B", tuned_on=["tweets"])], COLUMNS)
-    assert [row[0] for row in table.rows] == ["SparseLDA †", "B"]
-    assert any(note.startswith("†") for note in table.notes)
-
-
-def test_a_table_in_both_markups():
-    table = _tables.make([record(), record(estimator="B", scores={"nats": -1.0})], ["name = estimator", COLUMNS[1]])
-    text = "\n".join(_tables.as_rst(table, "Topics"))
-    head = ".. list-table:: Topics\n   :header-rows: 1\n   :class: results\n\n"
-    assert text.startswith(head + "   * - name\n     - nats\n   * - SparseLDA\n")
-    lines = _tables.as_markdown(table)
-    assert lines[:4] == ["| name | nats |", "|---|---|", "| SparseLDA | -7.50 |", "| B | -1.00 |"]
-    assert not any("python benchmarks" in line for line in lines)
-
-
-TASK = """\
-Papers
-results = topics
-where corpus = papers, 100 documents
-score = nats
-cell = {mean scores.nats:.1f}, {mean seconds:.0f} s
-ours = A as Alpha
-theirs = B | C
-"""
-
-
-def test_a_comparison_shows_the_best_label_and_prior_of_each_package(tmp_path):
-    measured = [("A", "own", 0, -7.0), ("A", "own", 1, -8.0), ("B", "own", 0, -6.0), ("B", "5/K", 0, -5.0),
-                ("C", "own", 0, -9.0)]  # fmt: skip
-    for label, prior, seed, nats in measured:
-        _results.write(record(label=label, prior=prior, seed=seed, scores={"nats": nats}, seconds=2.0 + seed), tmp_path)
-    _results.write(record(label="A", corpus="abstracts", scores={"nats": 0.0}), tmp_path)
-    other = (
-        TASK.replace("Papers", "Abstracts").replace("papers, 100 documents", "abstracts").replace("theirs = B | C", "")
-    )
-    table = _tables.compare(TASK + "\n" + other, tmp_path)
-    assert table.header == ["task", "score", "ours", "theirs"]
-    assert table.rows == [
-        ["Papers", "nats", "Alpha: -7.5, 2 s", "B: -5.0, 2 s"],
-        ["Abstracts", "nats", "Alpha: 0.0, 2 s", ""],
-    ]
-    with pytest.raises(RecordError, match="no record with label D"):
-        _tables.compare(TASK.replace("A as Alpha", "D"), tmp_path)
-
-
-def test_a_cell_has_the_own_score_of_the_time_when_another_fit_was_over(tmp_path):
-    curve = [{"seconds": 0.5, "nats": -9.0}, {"seconds": 1.5, "nats": -8.0}, {"seconds": 2.0, "nats": -7.5}]
-    _results.write(record(label="A", seconds=2.0, scores={"nats": -7.5}, curve=curve), tmp_path)
-    for label, seconds in [("early", 0.2), ("between", 1.0), ("late", 2.5)]:
-        _results.write(record(label=label, seconds=seconds, scores={"nats": -8.5}), tmp_path)
-    task = TASK.replace("theirs = B | C", "theirs = early + between + late")
-    cell = _tables.compare(task, tmp_path).rows[0][3]
-    assert cell == (
-        "early: -8.5, 0 s (sparsemix: in its first epoch); between: -8.5, 1 s (sparsemix by then: -9.0); "
-        "late: -8.5, 2 s"
-    )
-
-
-def test_rows_of_one_first_cell_stand_together():
-    records = [record(estimator=name, seed=seed) for seed, name in enumerate("ABA")]
-    table = _tables.make(records, ["name = estimator", "seed", COLUMNS[1]])
-    assert [row[:2] for row in table.rows] == [["A", "0"], ["A", "2"], ["B", "1"]]
-
-
-def test_a_table_of_claims_has_no_numbers():
-    claim = {"text": "it works", "published": "yes", "ours": "no", "reproduced": "no", "why": "small"}
-    table = _tables.make([record(claim=claim)], ["claim = claim.text", "reproduced = claim.reproduced"])
-    assert (table.header, table.rows) == (["claim", "reproduced"], [["it works", "no"]])
-
-
-def test_a_table_of_words_that_were_found_has_no_numbers():
-    table = _tables.make([record(label="tree", found="graph, path")], ["word = label", "nearest = found"])
-    assert (table.header, table.rows) == (["word", "nearest"], [["tree", "graph, path"]])
-
-
-# -- what is committed
+    assert shown([record(curve=curve, label="L=8")], columns) == [["L=8", "-7.5", "-7.0 (0.3)", "-8.0", ""]]
 
 
 def test_committed_results_keep_to_the_schema_and_are_not_there_twice():
@@ -253,29 +147,26 @@ def test_committed_results_keep_to_the_schema_and_are_not_there_twice():
         assert path.stat().st_size < 1_000_000, path
 
 
-def test_pages_ask_for_tables_that_the_results_make():
-    # The site's build says so too, but is not part of the tests; a cell that is empty in every row has a wrong name.
-    asked = [(path.name, *found) for path in BENCHMARKS.parent.glob("doc/**/*.rst")
-             for found in DIRECTIVE.findall(path.read_text(encoding="utf-8"))]  # fmt: skip
-    assert asked
+def test_pages_and_results_agree():
+    """Each file of results has a table, and no column of a table is empty, as it would be with a wrong name."""
+    pages = {path.name: path.read_text(encoding="utf-8") for path in BENCHMARKS.parent.glob("doc/**/*.rst")}
+    asked = [(page, *found) for page, text in pages.items() for found in DIRECTIVE.findall(text)]
     for page, name, body in asked:
-        lines = [line for line in body.splitlines() if not line.strip().startswith(":")]
-        table = _tables.make(_results.read(name), lines)
-        empty = [head for head, *cells in zip(table.header, *table.rows, strict=True) if not any(cells)]
-        assert not empty, (page, name, empty)
+        cells = _tables.make(_results.read(name), [line for line in body.splitlines() if line.strip()[:1] != ":"]).cells
+        assert not [heading for heading in cells if not cells[heading].any()], (page, name)
+    curves = re.findall(r"^\.\. results-curves:: (\S+)", "\n".join(pages.values()), re.MULTILINE)
+    assert {name for _, name, _ in asked}.union(curves) == {path.stem for path in _results.FOLDER.glob("*.jsonl")}
 
 
-def test_readme_shows_what_the_results_say():
+# -- README's table
+
+
+def test_a_stale_readme_is_refused_and_renewed(tmp_path, monkeypatch):
     text = readme.README.read_text(encoding="utf-8")
     assert readme.written(text) == text
-    assert readme.BLOCK.search(text)
-
-
-def test_a_stale_readme_is_told(tmp_path, monkeypatch):
+    block = readme.BLOCK.search(text).group(2)
     stale = tmp_path / "README.md"
-    text = readme.README.read_text(encoding="utf-8")
-    shown = readme.BLOCK.search(text).group(2)
-    stale.write_text(text.replace(shown, shown.replace("1", "2")), encoding="utf-8")
+    stale.write_text(text.replace(block, block.replace("1", "2")), encoding="utf-8")
     monkeypatch.setattr(readme, "README", stale)
     monkeypatch.setattr(sys, "argv", ["readme.py", "--check"])
     with pytest.raises(SystemExit, match="run python benchmarks/readme"):
@@ -283,6 +174,32 @@ def test_a_stale_readme_is_told(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "argv", ["readme.py"])
     readme.main()
     assert stale.read_text(encoding="utf-8") == text
+
+
+def test_a_cell_has_the_best_prior_and_the_own_score_when_another_fit_was_over(tmp_path, monkeypatch):
+    curve = [{"seconds": 0.5, "nats": -9.0}, {"seconds": 1.5, "nats": -8.0}, {"seconds": 2.0, "nats": -7.5}]
+    _results.write(record(label="A", scores={"nats": -7.5}, curve=curve), tmp_path)
+    for label, prior, seconds, nats in [("early", "own", 0.2, -9.5), ("early", "5/K", 0.2, -8.5),
+                                        ("between", "own", 1.0, -8.5), ("late", "own", 2.5, -8.5)]:  # fmt: skip
+        _results.write(record(label=label, prior=prior, seconds=seconds, scores={"nats": nats}), tmp_path)
+    theirs = {name: name for name in ("early", "between", "late")}
+    row = {"task": "Papers", "results": "topics", "score": "nats",
+           "packages": {"ours": {"Alpha": "A"}, "theirs": theirs}, "cell": "{mean scores.nats:.1f}, {mean seconds:.0f} s"}  # fmt: skip
+    monkeypatch.setattr(readme, "ROWS", [row])
+    assert readme.overview(tmp_path)[0].to_numpy().tolist() == [[
+        "Papers", "nats", "Alpha: -7.5, 2 s", "early: -8.5, 0 s (sparsemix: in its first epoch); "
+        "between: -8.5, 1 s (sparsemix by then: -9.0); late: -8.5, 2 s",
+    ]]  # fmt: skip
+    with pytest.raises(RecordError, match="no record with label D"):
+        readme.best_group(_tables.frame([record()]), "D", row["cell"])
+
+
+def test_scores_that_move_by_more_than_seeds_do_have_changed():
+    old = {"a": [-7.4, -7.5, -7.6], "b": [-7.5]}
+    for new, moved in ((-7.75, []), (-7.85, ["a"])):
+        assert list(readme.changes(old, {"a": [new]})) == moved
+    for new, moved in ((-7.53, []), (-7.54, ["b"])):
+        assert list(readme.changes(old, {"b": [new]})) == moved
 
 
 # -- scripts of papers

@@ -9,7 +9,7 @@ import pytest
 
 sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
 
-import _clusters_rules as experiment
+import _clusters_rows as experiment
 import _rules_tasks as tasks
 import clusters
 from _results import Recorder, read
@@ -95,7 +95,7 @@ class Bench:
         return getattr(importlib.import_module(module), words[2])(**arguments)
 
 
-def test_the_experiment_records_what_its_tables_show(tmp_path, monkeypatch, capsys):
+def test_the_experiment_records_what_its_tables_show(tmp_path, monkeypatch):
     monkeypatch.setattr(tasks, "RULES", FEW)
     experiment.rules(Bench(tmp_path))
     records = read("clusters-rules", tmp_path)
@@ -105,20 +105,3 @@ def test_the_experiment_records_what_its_tables_show(tmp_path, monkeypatch, caps
     assert (chose, {one["corpus"] for one in records} - chose) == (
         set(clusters.QUICK.rules_chose), set(clusters.QUICK.rules_new)
     )  # fmt: skip
-    shown = capsys.readouterr().out
-    assert [shown.count(text) for text in (*names, "Data that chose the rules: 2", "Other data: 2")] == [2] * 6 + [1, 1]
-
-
-def test_lines_average_over_seeds_then_over_problems():
-    def record(label, corpus, ari, seconds, **more):
-        scores = {"right": 1.0, "ari": ari, "same": 0.0} | more
-        return {"label": label, "corpus": corpus, "seconds": seconds, "scores": scores}
-
-    as_it_is, other = "auto: as it is", "auto: other"
-    (_, *plain), (rule, *row) = experiment.lines([
-        record(as_it_is, "a", 0.5, 1.0, same=1.0), record(as_it_is, "a", 0.7, 1.0, same=1.0),
-        record(as_it_is, "b", 0.9, 1.0, same=1.0), record(other, "a", 0.6, 2.0, held_out_change=-0.1),
-        record(other, "a", 0.8, 4.0, held_out_change=0.3), record(other, "b", 1.0, 5.0, same=1.0),
-    ])  # fmt: skip
-    assert plain == ["1.000", "0.7500", "0.0000 ± 0.0000", "-", "0%", "1.00", "-"]
-    assert (rule, row) == (other, ["1.000", "0.8500", "0.1000 ± 0.0000", "0.1000", "50%", "4.00", "+0.100 a"])
