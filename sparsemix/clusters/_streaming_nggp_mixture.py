@@ -236,9 +236,6 @@ class StreamingNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator
         "n_jobs": [*N_JOBS],
     }
 
-    # Benchmarks that time a fit leave out its last step, the prediction of labels.
-    _fixed_params = {"compute_labels": True}  # noqa: RUF012
-
     def __init__(
         self,
         likelihood: str = "auto",
@@ -343,10 +340,9 @@ class StreamingNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator
                 raise ValueError(
                     f"no row of X opened a cluster: no weight is above discount={params.discount}; give larger ones"
                 )
-            if params.compute_labels:
-                self.labels_ = self._labels_of_fit(X, fits)
+            self.labels_ = self._labels_of_fit(X, fits)
             warn_if_shattered(params, self.n_clusters_, len(rows))
-            if counts and params.compute_labels:
+            if counts:
                 warn_if_single(rows, params.word_prior, self.labels_)
             observer.finish()
         return self

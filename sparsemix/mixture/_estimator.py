@@ -78,9 +78,6 @@ class MixtureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Densit
     """
 
     _fitted_class = FittedMixture
-    # Rows without a list of candidates try all components: a few random ones blur the initialisation. Benchmarks of
-    # later epochs save the dense one.
-    _fixed_params = AdditiveEstimator._fixed_params | {"all_first": True}
     predict_sparse_proba, transform = features.predict_sparse_proba, features.transform
     # Attributes of scikit-learn's clusterers.
     labels_ = Absent("a mixture does not keep labels of rows; call predict(X), or fit_predict(X) instead of fit(X)")
@@ -463,7 +460,8 @@ class MixtureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Densit
             return None
         every = max(1, round(PATIENCE * n_components**1.5 / step_rows))
         seed = int(rng.integers(2**31))
-        return (SparseSearch if sparse else CandidateSearch)(size, seed, every, all_first=params.all_first)
+        # Rows without a list try all components first: a few random ones blur the initialisation.
+        return (SparseSearch if sparse else CandidateSearch)(size, seed, every, all_first=True)
 
     def _step_size(self, rows, survey):
         """Rows of a batch of a fit over blocks."""

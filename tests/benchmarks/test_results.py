@@ -184,7 +184,8 @@ def test_a_cell_has_the_best_prior_and_the_own_score_when_another_fit_was_over(t
         _results.write(record(label=label, prior=prior, seconds=seconds, scores={"nats": nats}), tmp_path)
     theirs = {name: name for name in ("early", "between", "late")}
     row = {"task": "Papers", "results": "topics", "score": "nats",
-           "packages": {"ours": {"Alpha": "A"}, "theirs": theirs}, "cell": "{mean scores.nats:.1f}, {mean seconds:.0f} s"}  # fmt: skip
+           "packages": {"ours": {"Alpha": "A"}, "theirs": theirs},
+           "cell": "{mean scores.nats:.1f}, {mean seconds:.0f} s"}  # fmt: skip
     monkeypatch.setattr(readme, "ROWS", [row])
     assert readme.overview(tmp_path)[0].to_numpy().tolist() == [[
         "Papers", "nats", "Alpha: -7.5, 2 s", "early: -8.5, 0 s (sparsemix: in its first epoch); "

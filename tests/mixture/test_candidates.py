@@ -20,7 +20,6 @@ from sparsemix._models.mixture.candidates import CandidateLists, CandidateSearch
 from sparsemix._stats.families import GAUSSIANS, Gaussians
 from sparsemix._stats.responsibilities import SparseResponsibilities
 from sparsemix.datasets import make_patch_mixture
-from sparsemix.mixture._estimator import MixtureEstimator
 from sparsemix.mixture._repairs import missed, repaired_lists
 
 # Most fits here make a fixed number of epochs, so that two fits can be compared; they do not converge.
@@ -572,7 +571,7 @@ def test_model_of_a_fit_holds_no_lists(monkeypatch):
 
 @pytest.mark.parametrize("learning_method", ["batch", "memoized"])
 def test_lists_that_miss_much_are_repaired(learning_method, monkeypatch):
-    monkeypatch.setitem(MixtureEstimator._fixed_params, "all_first", False)
+    monkeypatch.setattr("sparsemix.mixture._estimator.CandidateSearch", lambda *of, **_: CandidateSearch(*of))
     X, labels = rows_and_labels("full", n=1800)
     start = {"responsibilities": np.eye(K)[labels % K]}
     params = {"learning_method": learning_method, "batch_size": 500, "init_params": start}
@@ -718,19 +717,17 @@ def test_trial_steps_of_starts_leave_no_lists_behind():
 
 
 @pytest.mark.usefixtures("few_looks")
-@pytest.mark.parametrize(("all_first", "looks"), [(True, [K]), (False, [])])
-def test_rows_begin_with_all_components_or_with_random_ones(all_first, looks, monkeypatch):
-    monkeypatch.setitem(MixtureEstimator._fixed_params, "all_first", all_first)
+def test_rows_begin_with_all_components(monkeypatch):
     found, search_round = [], CandidateSearch._round
     monkeypatch.setattr(
         CandidateSearch, "_round", lambda self, *a, **k: found.append(k.get("least")) or search_round(self, *a, **k)
     )
     X = rows_of("full")
     est = mixture(max_iter=3).fit(X)
-    assert [least for least in found if least] == looks  # one tile, at its first visit
+    assert [least for least in found if least] == [K]  # one tile, at its first visit
     first = mixture(max_iter=1).fit(X)
     dense = mixture(candidates="all", max_iter=1).fit(X)
-    assert np.allclose(first.means_, dense.means_, rtol=1e-10, atol=1e-10) == all_first
+    np.testing.assert_allclose(first.means_, dense.means_, rtol=1e-10, atol=1e-10)
     assert_never_falls(est.lower_bounds_)
 
 
