@@ -190,7 +190,7 @@ def power_law(discount, grid, doc_length, n_features, word_prior, seed, marks, n
 
 
 def power_law_truth(doc_length, n_features, word_prior, seed, marks, n_test):
-    """The same of somebody who knows the clusters so far, their words and the urn."""
+    """The same with known clusters so far, their words and the urn."""
     X, labels, clusters = power_law_stream(doc_length, n_features, word_prior, seed, marks, n_test)
     held_out = X[marks[-1] :].astype(np.float64)
     lengths = held_out.sum(axis=1).view(np.ndarray).ravel()
@@ -354,7 +354,7 @@ def best_of(function):
 
 
 def paper_scale(path, split_number, method, params, n_repeats, n_epochs, n_documents=None):
-    """Totals of a fifth of the documents with their multinomial coefficients, over orders of the others."""
+    """Totals of a fifth of the documents with their multinomial coefficients, over orders of the training documents."""
     train, test = split(load(path, n_documents), split_number, share=0.2)
     lengths = np.asarray(test.sum(axis=1)).ravel()
     coefficients = float(gammaln(lengths + 1.0).sum() - gammaln(test.data + 1.0).sum())

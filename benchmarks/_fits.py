@@ -5,6 +5,7 @@ import warnings
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+from _epochs import Epochs
 from _measure import CORES, pin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture
@@ -119,36 +120,9 @@ class Clock:
                      (len(self.seconds), spent, parameters)]  # fmt: skip
 
 
-class Passes:
-    """Callback of scikit-learn's protocol that tells a clock of each epoch of our mixture.
-
-    Parameters
-    ----------
-    clock : Clock
-    keep : callable
-        What the clock is to keep of a mixture as of the end of an epoch.
-    """
-
-    def __init__(self, clock, keep=fitted_parameters):
-        self.clock = clock
-        self.keep = keep
-
-    def setup(self, estimator, context):
-        """Nothing to prepare."""
-
-    def teardown(self, estimator, context):
-        """Nothing to tidy up."""
-
-    def on_fit_task_begin(self, estimator, context):  # noqa: ARG002
-        """The first epoch starts the clock."""
-        if context.task_name == "pass" and self.clock.since is None:
-            self.clock.begin()
-
-    def on_fit_task_end(self, estimator, context, *, fitted_estimator=None):  # noqa: ARG002
-        """An epoch is over."""
-        if context.task_name == "pass":
-            return self.clock.epoch(lambda: self.keep(fitted_estimator))
-        return False
+def passes(clock, keep=fitted_parameters):
+    """Callback that tells a clock of each epoch of our mixture; at some the clock keeps what ``keep`` returns."""
+    return Epochs(lambda: clock.since is None and clock.begin(), lambda mixture: clock.epoch(lambda: keep(mixture)))
 
 
 def per_pass(seconds):

@@ -4,7 +4,7 @@ import math
 import time
 
 import numpy as np
-from _fits import REG_COVAR, Clock, Passes, TimeIsUpError, fit_rival, fitted_parameters
+from _fits import REG_COVAR, Clock, TimeIsUpError, fit_rival, fitted_parameters, passes
 from _tasks import scored
 from sklearn.cluster import MiniBatchKMeans
 from sklearn.mixture import GaussianMixture
@@ -23,7 +23,7 @@ class Observed(GaussianMixture):
 
 def sparse(X, n_components, clock):
     """Ours, with its defaults."""
-    mixture = SparseGaussianMixture(n_components, random_state=0).set_callbacks(Passes(clock))
+    mixture = SparseGaussianMixture(n_components, random_state=0).set_callbacks(passes(clock))
     clock.begin()
     mixture.fit(X)
     clock.end(fitted_parameters(mixture))

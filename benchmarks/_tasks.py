@@ -7,7 +7,8 @@ import hashlib
 import time
 
 import numpy as np
-from _fits import REG_COVAR, Clock, Passes, fit_rival, fitted_parameters, held_out, load_start, per_pass, sparse_mixture
+from _fits import REG_COVAR, Clock, fit_rival, fitted_parameters, held_out, load_start, per_pass, sparse_mixture
+from _fits import passes as told
 from _measure import peak_resident_bytes, resident_bytes
 
 from sparsemix import SparseGaussianMixture
@@ -82,7 +83,7 @@ def sparse_phases(train, start, rows, passes, **parameters):
             setattr(owner, name, timed(getattr(owner, name), phase, spent))
     clock = Clock(passes, marks=range(1, passes + 1))
     mixture = sparse_mixture(load_start(start), max_iter=passes, **parameters)
-    mixture.set_callbacks(Passes(clock, lambda _: dict(spent))).fit(np.load(train)[:rows])
+    mixture.set_callbacks(told(clock, lambda _: dict(spent))).fit(np.load(train)[:rows])
     (_, begin, first), (_, end, last) = clock.kept[0], clock.kept[-1]
     out = {phase: (last[phase] - first[phase]) / (passes - 1) for phase in PHASES}
     seconds = (end - begin) / (passes - 1)

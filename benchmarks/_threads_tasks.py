@@ -6,7 +6,7 @@ import warnings
 
 import numpy as np
 from _tasks import timed
-from _topics_ours import Passes, estimator
+from _topics_ours import estimator, passes
 from _topics_tasks import load
 from sklearn.exceptions import ConvergenceWarning
 
@@ -38,7 +38,7 @@ def fits(folder, path, n_components, n_jobs, max_iter, rounds, parameters):
             spent["visits"], begun = 0.0, epochs.now()
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)
-                model.set_callbacks(Passes(epochs)).fit(X)
+                model.set_callbacks(passes(epochs)).fit(X)
             kept[threads].append(np.diff([begun, *epochs.kept, epochs.now()], axis=0))
             if threads == 1:
                 visits = spent["visits"]

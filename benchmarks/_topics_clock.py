@@ -16,7 +16,7 @@ class TimeIsUpError(Exception):
 
 
 class Clock:
-    """Runs while somebody trains, stands still while topics are taken out and scored.
+    """Runs in training, and is stopped while topics are copied and scored.
 
     Parameters
     ----------

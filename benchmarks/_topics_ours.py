@@ -1,4 +1,4 @@
-"""Our topic estimators as contestants of the benchmark, with their own defaults; the others are in ``_topics_peers``.
+"""Our topic estimators as contestants, with their own defaults; other packages are in ``_topics_peers``.
 
 A contestant is made from documents and a setting (conversion of the documents is outside the clock), and has
 
@@ -10,7 +10,9 @@ A contestant is made from documents and a setting (conversion of the documents i
 import importlib
 import warnings
 from dataclasses import dataclass
+from itertools import count
 
+from _epochs import Epochs
 from sklearn.exceptions import ConvergenceWarning
 
 UNLIMITED = 1_000_000
@@ -43,7 +45,7 @@ class Estimator:
         self.X = X
 
     def learn(self, clock):
-        self.model.set_callbacks(Passes(clock))
+        self.model.set_callbacks(passes(clock))
         clock.begin()
         self.model.fit(self.X)
         self.model.set_callbacks()
@@ -72,28 +74,7 @@ def estimator(path, wishes, parameters):
     return kind(**({key: value for key, value in wishes.items() if key in known} | parameters))
 
 
-class Passes:
-    """Callback of scikit-learn's protocol that tells a clock of each epoch of a fit."""
-
-    def __init__(self, clock):
-        self.clock = clock
-        self.passes = None
-
-    def setup(self, estimator, context):
-        """Nothing to prepare."""
-
-    def teardown(self, estimator, context):
-        """Nothing to tidy up."""
-
-    def on_fit_task_begin(self, estimator, context):  # noqa: ARG002
-        """Before the first epoch the start is made."""
-        if context.task_name == "pass" and self.passes is None:
-            self.passes = 0
-            self.clock.epoch(0)
-
-    def on_fit_task_end(self, estimator, context, *, fitted_estimator=None):  # noqa: ARG002
-        """An epoch is over."""
-        if context.task_name != "pass":
-            return False
-        self.passes += 1
-        return self.clock.epoch(self.passes, lambda: fitted_estimator.components_)
+def passes(clock):
+    """Callback that tells a clock of the initialisation and of each epoch of a fit."""
+    done = count(1)
+    return Epochs(lambda: clock.epoch(0), lambda model: clock.epoch(next(done), lambda: model.components_))

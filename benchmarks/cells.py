@@ -78,7 +78,7 @@ def parse(arguments=None):
     add("--K", type=lambda text: [int(part) for part in text.split(",")], default=[50], help="by commas (default: 50)")
     add("--seconds", type=float, default=20.0, help="of training for each contestant (default: %(default)g)")
     add("--peers", type=names(PEERS), default=None, help="others, by commas, or none (default: tomotopy, if installed)")
-    add("--no-ours", dest="ours", action="store_false", help="the others alone")
+    add("--no-ours", dest="ours", action="store_false", help="other packages alone")
     add("--params", type=json.loads, default={}, metavar="JSON", help="parameters of ours")
     add("--cpu", action="store_true", help="seconds of the processor, where others work on the machine too")
     add("--cores", type=lambda text: [int(text)], default=CORES[:1], help="number of the core to use")

@@ -163,7 +163,7 @@ def parse(arguments=None):
 
 
 def main():
-    """Run the chosen sections; one that fails does not stop the others."""
+    """Run the chosen sections; one that fails does not stop the run."""
     options = parse()
     sizes = FULL if options.full else QUICK if options.quick else DEFAULT
     given = {name: getattr(options, name) for name in ("n_rows", "n_test") if getattr(options, name)}

@@ -81,7 +81,7 @@ def parse(arguments=None):
     add("--data", metavar="PATH", help="UCI bag of words, docword.NAME.txt[.gz] (default: docstrings)")
     add("--K", type=lambda text: [int(part) for part in text.split(",")], default=[200], help="numbers of topics")
     add("--estimators", type=lambda text: text.split(","), default=list(CONTESTANTS), help="by commas (default: both)")
-    add("--n-jobs", type=int, default=2, help="threads beside one (default: %(default)d)")
+    add("--n-jobs", type=int, default=2, help="threads to compare with one (default: %(default)d)")
     add("--max-iter", type=int, help="passes (default: those of the estimator)")
     add("--rounds", type=int, default=3, help="fits of each number of threads, in turn (default: %(default)d)")
     add_options(parser)

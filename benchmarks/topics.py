@@ -177,7 +177,7 @@ def parse(arguments=None):
     add("--inference", type=numbers(str), default=["cvb0"], help="of CollapsedLDA (default: cvb0)")
     add("--params", type=json.loads, default={}, metavar="JSON", help="of all of ours; under a name, of that one")
     add("--peers", type=names(PEERS), default=None, help=listed("others", PEERS))
-    add("--priors", type=names(PRIORS), default=list(PRIORS), help=listed("priors of the others", PRIORS))
+    add("--priors", type=names(PRIORS), default=list(PRIORS), help=listed("priors of other packages", PRIORS))
     add("--cpu", action="store_true", help="seconds of the processor, where others work on the machine too")
     add("--transform", action="store_true", help="time new documents instead")
     add("--n-jobs", type=int, default=1, help="threads, and cores (default: 1)")
@@ -223,7 +223,7 @@ def names(known):
 
 
 def main():
-    """Measure one K after another; a contestant that fails does not stop the others."""
+    """Measure one K after another; a contestant that fails does not stop the run."""
     options = parse()
     with tempfile.TemporaryDirectory() as folder:
         try:

@@ -5,35 +5,29 @@ import warnings
 from contextlib import contextmanager
 
 import numpy as np
-from _paper import judge, say, spent
+from _paper import judge, say, spent  # puts the folder of benchmarks on the path
+
+from _epochs import Epochs  # isort: skip
 from sklearn.exceptions import ConvergenceWarning
 
 
-class Curve:
-    """Callback of scikit-learn's protocol: seconds of the processor, epochs and score after each epoch."""
+class Curve(Epochs):
+    """Callback: seconds of the processor, epochs and score after each epoch."""
 
     def __init__(self, score):
+        super().__init__(self.resume, self.add)
         self.score, self.points, self.seconds, self.since = score, [], 0.0, None
 
-    def setup(self, estimator, context):
-        """Nothing to prepare."""
+    def resume(self):
+        """Start the clock."""
+        self.since = time.process_time()
 
-    def teardown(self, estimator, context):
-        """Nothing to tidy up."""
-
-    def on_fit_task_begin(self, estimator, context):  # noqa: ARG002
-        """The start is made before the first epoch."""
-        if context.task_name == "pass" and self.since is None:
-            self.since = time.process_time()
-
-    def on_fit_task_end(self, estimator, context, *, fitted_estimator=None):  # noqa: ARG002
-        """The clock stands still while the score is computed."""
-        if context.task_name == "pass":
-            self.seconds += time.process_time() - self.since
-            score = float(self.score(fitted_estimator))
-            self.points.append({"seconds": self.seconds, "passes": len(self.points) + 1, "nats": score})
-            self.since = time.process_time()
-        return False
+    def add(self, estimator):
+        """The clock is stopped while the score is computed."""
+        self.seconds += time.process_time() - self.since
+        score = float(self.score(estimator))
+        self.points.append({"seconds": self.seconds, "passes": len(self.points) + 1, "nats": score})
+        self.resume()
 
 
 def quietly(estimator, X):

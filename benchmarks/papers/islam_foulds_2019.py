@@ -24,7 +24,7 @@ from _paper import Paper, judge, parameters_of, say, spent
 # isort: split
 import _skipgram_tasks
 from _measure import peak_resident_bytes
-from _topics_ours import UNLIMITED, Passes
+from _topics_ours import UNLIMITED, passes
 from _topics_tasks import split
 from scipy import sparse
 
@@ -205,7 +205,7 @@ def run_against_time(paper, name):
                         **parameters)  # fmt: skip
         with instructions(label):
             clock.since = time.process_time()
-            lda.set_callbacks(Passes(clock)).fit(train)
+            lda.set_callbacks(passes(clock)).fit(train)
         out[label] = clock.checkpoints
         last = clock.checkpoints[-1]
         say(f"  {label}: {last['passes']} passes, {last['nats']:.3f}, {last['umass']:.1f}")

