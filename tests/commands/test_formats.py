@@ -138,6 +138,11 @@ def read(tmp_path, content, name, words=ALL, **options):
     return read_corpus(path, words=words, **options)
 
 
+def needs_libraries():
+    for package in ("mammoth", "pypdf", "resiliparse"):
+        pytest.importorskip(package)
+
+
 def words_in_order(corpus):
     analyze = corpus.vectorizer.build_analyzer()
     return [word for text in corpus.texts.whole() for word in analyze(text)]
@@ -145,13 +150,14 @@ def words_in_order(corpus):
 
 @pytest.mark.parametrize("name", FILES)
 def test_the_text_that_goes_in_comes_out(tmp_path, name):
-    pytest.importorskip("resiliparse")
+    needs_libraries()
     assert words_in_order(read(tmp_path, FILES[name](), name)) == WORDS
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress])
 @pytest.mark.parametrize("name", ["text.txt", "page.html", "paper.pdf", "one.eml", "a.csv", "a.jsonl"])
 def test_compressed_files(tmp_path, name, pack):
+    needs_libraries()
     ending = {gzip.compress: ".gz", bz2.compress: ".bz2", lzma.compress: ".xz"}[pack]
     content = pack(FILES[name]())
     assert words_in_order(read(tmp_path, content, name + ending)) == WORDS
@@ -232,6 +238,7 @@ def test_files_without_messages_are_refused(tmp_path, name, content):
 
 
 def test_a_message_in_an_unknown_encoding_is_named(tmp_path):
+    needs_libraries()
     write_mailbox(tmp_path / "a.mbox")
     content = (tmp_path / "a.mbox").read_bytes() + b"\nFrom x\nSubject: b\nContent-Type: text/plain; charset=x\n\nb\n"
     corpus = read(tmp_path, content, "a.mbox")
@@ -254,7 +261,7 @@ def test_files_to_convert_first_are_refused_with_advice(tmp_path, name):
 
 
 def test_a_folder_of_many_kinds(tmp_path):
-    pytest.importorskip("resiliparse")
+    needs_libraries()
     texts = {name: make() for name, make in FILES.items() if name not in ("text.txt", "page") and name[1] != "."}
     for name, content in texts.items():
         (tmp_path / name).write_bytes(content)
@@ -290,5 +297,5 @@ def test_damaged_files_of_a_folder_are_left_out_and_named(tmp_path):
 def test_missing_packages_name_their_extra(tmp_path, monkeypatch, name, package):
     content = FILES[name]()
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(ValueError, match=rf"{name} needs .*: pip install \"sparsemix\[texts\]\"\.$"):
+    with pytest.raises(ValueError, match=rf"{name} needs the package \w+: pip install \"sparsemix\[texts\]\"\.$"):
         read(tmp_path, content, name)

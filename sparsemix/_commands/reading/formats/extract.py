@@ -23,21 +23,20 @@ def read_document(path, *, encoding, tally, **_):
     """The text of a whole file; damaged files and files without text raise an error that names them."""
     ending = next((ending for ending in EXTRACTORS if unpacked_name(path).endswith(ending)), ".html")
     tally.place = path.name
+    if ending in (".html", ".htm", ".xhtml", ".ipynb"):
+        content = read_whole(path, encoding, tally)
+    else:
+        with open_packed(path) as file:
+            content = file.read()
     try:
-        if ending in (".html", ".htm", ".xhtml", ".ipynb"):
-            text = EXTRACTORS[ending](read_whole(path, encoding, tally))
-        else:
-            with open_packed(path) as file:
-                text = EXTRACTORS[ending](file.read())
+        text = EXTRACTORS[ending](content)
         if "\0" in text:
             raise ValueError("it has zero bytes")
     except ImportError as error:
         raise ValueError(needed(path, error)) from error
-    except (OSError, MemoryError):
+    except MemoryError:
         raise
     except Exception as error:  # libraries let errors of many kinds through for damaged files
-        if str(path) in str(error):
-            raise
         raise ValueError(f"{path} is damaged, or is no {ending} file ({error}); save or get it again.") from error
     if not text.strip():
         raise ValueError(f"{path} has no text; if its pages are pictures, add text to them, for example by ocrmypdf.")

@@ -110,7 +110,7 @@ def unpacked_name(path):
 
 def needed(path, error):
     """The sentence that names the package that a file needs."""
-    return f'{path} needs the package {error.name}: pip install "sparsemix[texts]".'
+    return f'{path} needs the package {error.name.partition(".")[0]}: pip install "sparsemix[texts]".'
 
 
 def read_whole(path, encoding, tally):
