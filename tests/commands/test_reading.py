@@ -363,13 +363,13 @@ def test_numbers_that_python_does_not_read_are_refused_with_their_place(tmp_path
 
 
 def test_files_that_are_not_read_are_told(tmp_path):
-    for name in ("a.txt", "b.txt.gz", "c.md", "deep/d.md", "deep/e.HTML", "README", ".hidden", ".git/f.md"):
+    for name in ("a.txt", "b.txt.gz", "c.md", "deep/d.md", "deep/e.TEX", "README", ".hidden", ".git/f.md"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         data = f"one two three of {name}".encode()
         (tmp_path / name).write_bytes(gzip.compress(data) if name.endswith("gz") else data)
     corpus = read_corpus(tmp_path, words=ALL)
     assert corpus.names == ["a.txt", "b.txt.gz"]
-    told = "files of the folder that do not match --glob are not read (2 .md, 1 .html, 1 README)"
+    told = "files of the folder that do not match --glob are not read (2 .md, 1 .tex, 1 README)"
     assert corpus.warnings == (f"{told}; --glob '*' reads all files that hold text",)
     for i in range(6):
         (tmp_path / f"x.{i}").write_text(f"other {i}")

@@ -82,9 +82,9 @@ def read_file(path, kind, *, name=None, **options):
 def files_of(path, glob=None):
     """Files of a folder that match the pattern, compressed or not."""
     try:
-        files = seen_files(path, with_packed(glob or PLAIN))
+        files = seen_files(path, glob or PLAIN, *((glob or PLAIN) + ending for ending in ENDINGS))
         if glob is None and not files:
-            files = [file for file in seen_files(path, ["*"]) if kind_of_file(file) in HOLD_TEXT]
+            files = [file for file in seen_files(path, "*") if kind_of_file(file) in HOLD_TEXT]
     except (NotImplementedError, ValueError) as error:
         raise ValueError(f"--glob {glob!r} is not a pattern for files inside a folder ({error}).") from error
     if not files:
@@ -93,15 +93,10 @@ def files_of(path, glob=None):
     return files
 
 
-def seen_files(path, patterns):
+def seen_files(path, *patterns):
     """Files that match a pattern, sorted, without hidden ones."""
     files = {file for pattern in patterns for file in path.rglob(pattern)}
     return sorted(file for file in files if not hidden(file.relative_to(path)) and file.is_file())
-
-
-def with_packed(pattern):
-    """The pattern, and those of compressed files."""
-    return pattern, *(pattern + ending for ending in ENDINGS)
 
 
 def hidden(path):
@@ -111,11 +106,8 @@ def hidden(path):
 
 def unread_files(path, files):
     """Endings of files that are not read, without hidden files, and their numbers; most frequent first."""
-    known, found = set(files), Counter()
-    for folder, folders, names in os.walk(path):
-        folders[:] = [name for name in folders if not hidden(Path(name))]
-        others = (Path(folder, name) for name in names if not hidden(Path(name)))
-        found.update(file.suffix.lower() or file.name for file in others if file not in known)
+    others = sorted(set(seen_files(path, "*")).difference(files))
+    found = Counter(file.suffix.lower() or file.name for file in others)
     return tuple(sorted(found.items(), key=lambda item: (-item[1], item[0])))
 
 
