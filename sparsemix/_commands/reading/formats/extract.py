@@ -5,13 +5,14 @@ import logging
 import posixpath
 import re
 import zipfile
+from contextlib import suppress
 from io import BytesIO
 from urllib.parse import unquote
 from xml.etree import ElementTree
 
 from sparsemix._commands.reading.formats.files import needed, read_whole, unpacked_name
 from sparsemix._commands.reading.formats.records import Document
-from sparsemix.datasets._files import open_packed
+from sparsemix.datasets._files import HEAD, open_packed
 
 # Elements of a page that help to navigate.
 AROUND = ["nav", "header", "footer", "aside", "form", "select", "button"]
@@ -23,7 +24,9 @@ def read_document(path, *, encoding, tally, **_):
     """The text of a whole file; damaged files and files without text raise an error that names them."""
     ending = next((ending for ending in EXTRACTORS if unpacked_name(path).endswith(ending)), ".html")
     tally.place = path.name
-    if ending in (".html", ".htm", ".xhtml", ".ipynb"):
+    if EXTRACTORS[ending] is text_of_page:
+        content = read_whole(path, encodings_of_page(path, encoding), tally)
+    elif ending == ".ipynb":
         content = read_whole(path, encoding, tally)
     else:
         with open_packed(path) as file:
@@ -41,6 +44,18 @@ def read_document(path, *, encoding, tally, **_):
     if not text.strip():
         raise ValueError(f"{path} has no text; if its pages are pictures, add text to them, for example by ocrmypdf.")
     yield Document(tally.clean(text), "")
+
+
+def encodings_of_page(path, encodings):
+    """The encodings to try on a page: those given, and then the one that it declares."""
+    with open_packed(path) as file:
+        head = file.peek(HEAD)[:HEAD]
+    with suppress(ImportError):
+        from resiliparse.parse.encoding import detect_encoding
+
+        if b"charset" in head.lower():
+            return f"{encodings},{detect_encoding(head, from_html_meta=True)}"
+    return encodings
 
 
 def text_of_page(page):
