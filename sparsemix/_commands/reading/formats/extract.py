@@ -10,7 +10,7 @@ from io import BytesIO
 from urllib.parse import unquote
 from xml.etree import ElementTree
 
-from sparsemix._commands.reading.formats.files import needed, read_whole, unpacked_name
+from sparsemix._commands.reading.formats.files import damaged, needed, read_whole, unpacked_name
 from sparsemix._commands.reading.formats.records import Document
 from sparsemix.datasets._files import HEAD, open_packed
 
@@ -40,7 +40,7 @@ def read_document(path, *, encoding, tally, **_):
     except MemoryError:
         raise
     except Exception as error:  # libraries let errors of many kinds through for damaged files
-        raise ValueError(f"{path} is damaged, or is no {ending} file ({error}); save or get it again.") from error
+        raise ValueError(damaged(path, ending, error)) from error
     if not text.strip():
         raise ValueError(f"{path} has no text; if its pages are pictures, add text to them, for example by ocrmypdf.")
     yield Document(tally.clean(text), "")

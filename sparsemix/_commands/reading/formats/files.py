@@ -113,6 +113,11 @@ def needed(path, error):
     return f'{path} needs the package {error.name.partition(".")[0]}: pip install "sparsemix[texts]".'
 
 
+def damaged(path, what, error):
+    """The sentence about a file whose content is not what its name says."""
+    return f"{path} is damaged, or is no {what} file ({' '.join(str(error).split())}); save or get it again."
+
+
 def read_whole(path, encoding, tally):
     """The text of a whole file."""
     tally.place = path.name

@@ -74,9 +74,12 @@ def read_file(path, kind, *, name=None, **options):
     if kind == "folder":
         yield from read_folder(path, **options)
         return
+    number = 0
     for number, document in enumerate(READERS[kind][0](path, **options), start=1):
         names = [document.name or path.name] if name is None else filter(None, [name, document.name])
         yield replace(document, name=": ".join(names), file=name or path.name, row=document.row or number)
+    if not number:
+        raise ValueError(f"{path} {'has no documents' if path.stat().st_size else 'is empty'}.")
 
 
 def files_of(path, glob=None):

@@ -4,7 +4,15 @@ import csv
 import json
 import re
 
-from sparsemix._commands.reading.formats.files import LONGEST_LINE, checked_lines, lines, needed, open_text, read_whole
+from sparsemix._commands.reading.formats.files import (
+    LONGEST_LINE,
+    checked_lines,
+    damaged,
+    lines,
+    needed,
+    open_text,
+    read_whole,
+)
 from sparsemix._commands.reading.formats.records import Document, Kept, first_words
 
 DELIMITERS = ",;\t|"
@@ -135,8 +143,10 @@ def read_parquet(path, *, fields, tally, **_):
                 for record in batch.to_pylist():
                     n += 1
                     yield kept.document(record, f"{path}, row {n}")
-    except ArrowException as error:
-        raise ValueError(f"{path} is damaged, or is no Parquet file ({error}).") from error
+    except (ArrowException, OSError) as error:
+        if getattr(error, "errno", None) is not None:
+            raise
+        raise ValueError(damaged(path, "Parquet", error)) from error
 
 
 def read_excel(path, *, fields, tally, **_):
@@ -152,7 +162,7 @@ def read_excel(path, *, fields, tally, **_):
             chosen = fields.sheet if fields.sheet in titles else 0
             table = book.parse(chosen, header=None, dtype=str, keep_default_na=False, na_filter=False)
     except Exception as error:  # pandas and openpyxl let errors of zipfile and XML through
-        raise ValueError(f"{path} is damaged, or is no Excel file ({error}).") from error
+        raise ValueError(damaged(path, "Excel", error)) from error
     if fields.sheet is not None:
         tally.used.add("--sheet")
         if fields.sheet not in titles:
