@@ -107,20 +107,6 @@ def test_a_book_among_short_texts_is_told(tmp_path):
     assert not any("--passages" in text for text in read_corpus(tmp_path, words=Words()).warnings)
 
 
-def test_other_files_and_rare_words_are_told(tmp_path):
-    rng = np.random.default_rng(0)
-    for i in range(30):
-        rare = " ".join(f"word{'abcdefghij'[k // 10]}{'abcdefghij'[k % 10]}" for k in rng.choice(60, 6))
-        (tmp_path / f"{i}.txt").write_text(f"{FRUIT} {rare}")
-    (tmp_path / "more.md").write_text(MUSIC)
-    told = read_corpus(tmp_path, words=Words(min_df=5)).warnings
-    assert any("(1 .md); --glob '*' reads" in text for text in told)
-    assert not any("--min-df 2" in text for text in read_corpus(tmp_path, words=Words(min_df=2)).warnings)
-    counts = {n: read_corpus(tmp_path, words=Words(min_df=n)).counts.sum() for n in (2, 10)}
-    (rare,) = [text for text in read_corpus(tmp_path, words=Words(min_df=10)).warnings if "--min-df 2" in text]
-    assert f"leaves out {1 - counts[10] / counts[2]:.0%} of" in rare
-
-
 def test_mixed_languages_are_told(tmp_path):
     english = "the cat and the dog are in the house of this man"
     german = "der Hund und die Katze sind in dem Haus von mir"

@@ -41,7 +41,7 @@ def corpus_of(tmp_path, text, name="book.txt", **options):
 
 def test_a_single_long_text_becomes_passages(tmp_path):
     text = sentences(1000)
-    for name in ("book.txt", "book.md", "book.html"):
+    for name in ("book.txt", "book.md", "book.tex"):
         corpus = corpus_of(tmp_path, text, name)
         assert corpus.names[1].endswith(", passage 2")
         assert corpus.facts["passages"].startswith(f"{len(corpus.names)} of about 300 words (--passages N")

@@ -1,21 +1,15 @@
 """Warnings of problems with the texts that spoil topics."""
 
 from collections import Counter
-from numbers import Integral
 from pathlib import Path
-from warnings import catch_warnings, filterwarnings
 
 import numpy as np
-from scipy.sparse import csr_matrix
-from sklearn.base import clone
-from sklearn.feature_extraction.text import CountVectorizer
 
 from sparsemix._commands.reading.formats.kinds import kind_of_file
 from sparsemix._commands.reading.passages import WORD, WORDS
 from sparsemix._commands.reading.words.languages import main_languages
 from sparsemix._commands.reading.words.patterns import needs_segmenter
 from sparsemix._commands.reading.words.vectorizers import BY_PATTERN, pattern_of
-from sparsemix.skipgram import TokenSequences
 
 # Texts that are checked for problems with their words.
 SAMPLE = 200
@@ -23,12 +17,8 @@ SAMPLE = 200
 MUCH_LONGER, LONG_TEXT = 20, 3000
 # Languages are mixed if at least this number of texts, and this share of the recognised ones, is in a second language.
 LEAST_MIXED, MIXED = 5, 0.1
-# Corpora of at most this number of documents are counted again without --min-df. A smaller one is proposed if --min-df
-# leaves out this share of the tokens.
-SMALL, MANY_RARE, LEAST_DF = 3000, 0.4, 2
-# Warn above this share of documents without words, above this mean number of letters per word, and above this share of
-# texts that equal an earlier one.
-MANY_EMPTY, LONG_WORD, MANY_COPIES = 0.2, 20, 0.01
+# Warn above this share of documents without words, and above this share of texts that equal an earlier one.
+MANY_EMPTY, MANY_COPIES = 0.2, 0.01
 # File endings, and files or lines, that a warning lists.
 MOST_ENDINGS, MOST_NAMED = 5, 3
 
@@ -46,7 +36,6 @@ def warnings_of(tally, texts, counts, vectorizer, encoding):
         yield f"{n_copies:,} of {n_texts:,} documents are copies of others; --copies drop leaves them out"
     yield from warnings_of_lengths(tally, texts)
     yield from warnings_of_languages(texts)
-    yield from warnings_of_rare_words(texts, counts, vectorizer)
     yield from warnings_of_words(texts, vectorizer)
 
 
@@ -78,26 +67,6 @@ def warnings_of_languages(texts):
         )
 
 
-def warnings_of_rare_words(texts, counts, vectorizer):
-    """A warning if the least number of documents of a word leaves out a large part of a small corpus."""
-    if type(vectorizer) not in BY_PATTERN or len(texts) > SMALL or vectorizer.vocabulary is not None:
-        return
-    least = vectorizer.min_df
-    if isinstance(vectorizer, TokenSequences) or not isinstance(least, Integral) or least <= LEAST_DF:
-        return
-    counter = clone(vectorizer).set_params(min_df=1)
-    with catch_warnings():
-        filterwarnings("ignore", message="Your stop_words may be inconsistent")
-        every = csr_matrix(counter.fit_transform(texts.whole()))
-    frequencies, tokens = np.diff(every.tocsc().indptr), np.asarray(every.sum(axis=0)).ravel()
-    kept = float(counts.sum())
-    if (more := float(tokens[frequencies >= LEAST_DF].sum())) * (1 - MANY_RARE) > kept:
-        yield (
-            f"--min-df {least:g} leaves out {1 - kept / more:.0%} of the tokens that --min-df {LEAST_DF} would keep; "
-            "rare words matter in few or short texts"
-        )
-
-
 def warnings_of_files(tally, encoding):
     """Warnings of undecodable bytes, of files and of sheets that are not read."""
     if tally.sheets:
@@ -113,8 +82,6 @@ def warnings_of_files(tally, encoding):
             f"{tally.bad_characters:,} bytes in {len(tally.damaged):,} places are not {encoding} and split words "
             f"({some_of(tally.damaged)}); name the encodings to try, for example --encoding {other}"
         )
-    if tally.mistaken:
-        yield f"{len(tally.mistaken):,} texts are UTF-8, but read as {encoding}; omit --encoding"
     if tally.skipped:
         reasons = some_of([f"{name}: {reason.rstrip('.')}" for name, reason in tally.skipped], "; ")
         yield f"{len(tally.skipped):,} files or messages are not read, or not to their end ({reasons})"
@@ -122,7 +89,7 @@ def warnings_of_files(tally, encoding):
         some = ", ".join(f"{n:,} {ending}" for ending, n in tally.other_files[:MOST_ENDINGS])
         more = ", ..." if len(tally.other_files) > MOST_ENDINGS else ""
         names = [Path(ending if ending[0] != "." else f"file{ending}") for ending, _ in tally.other_files]
-        known = any(kind_of_file(name) != "lines" for name in names)
+        known = any(kind_of_file(name) not in ("lines", "other") for name in names)
         remedy = "; --glob '*' reads all files that hold text" if known else ""
         yield f"files of the folder that do not match --glob are not read ({some}{more}){remedy}"
 
@@ -164,11 +131,6 @@ def warnings_of_words(texts, vectorizer):
             "first (with jieba for Chinese, SudachiPy or MeCab for Japanese, PyThaiNLP for Thai) and separate words by "
             "spaces"
         )
-        return
-    tokenize = CountVectorizer(token_pattern=pattern).build_tokenizer()
-    tokens = [token for text in sample for token in tokenize(text)]
-    if tokens and np.mean([len(token) for token in tokens]) > LONG_WORD:
-        yield "words have more than 20 letters on average; check that the text has spaces between its words"
 
 
 def some_of(names, separator=", "):

@@ -31,10 +31,9 @@ OF_WORDS = {
     "--skip", "--vocabulary", "--token-pattern", "--stop-words", "--min-df", "--max-df", "--merge-forms", "--phrases",
 }  # fmt: skip
 ALWAYS = {"--passages", "--copies", "--vectorizer"}
-READING = OF_WORDS | ALWAYS | {
-    "--glob", "--encoding", "--field", "--id", "--date", "--date-format", "--group", "--sheet",
-}  # fmt: skip
-WITHOUT_ENCODING = ("parquet", "excel", "office", "epub", "pdf")
+OF_FILES = {"--glob", "--encoding", "--field", "--id", "--date", "--date-format", "--group", "--sheet"}
+READING = OF_WORDS | ALWAYS | OF_FILES
+WITHOUT_ENCODING = ("parquet", "excel", "mail")
 # Topics compare documents: with fewer, a message proposes to cut them.
 FEW = 10
 # Bytes of text above which "auto" keeps counts on disk, and the assumed ratio of compression.
@@ -182,7 +181,7 @@ def read_corpus(
         if counts:
             corpus = corpus_of_counts(path, kind, words.vocabulary)
         else:
-            tally = Tally(encoding=encoding)
+            tally = Tally()
             tally.used.update(() if kind in WITHOUT_ENCODING else ["--encoding"])
             documents = read_file(path, kind, glob=glob, encoding=encoding, fields=fields, tally=tally)
             texts = Texts(cut(documents, passages, tally), folder)

@@ -1,12 +1,10 @@
 """Records with fields as documents: the fields of text, name, date and group."""
 
-import math
+from collections import Counter
 from dataclasses import dataclass
 
 FIRST_WORDS = 60  # characters of the name of a text without an id
 ABSENT = object()
-
-
 # Reasons for which a document is left out.
 NO_TEXT, NOT_READ = "no text", "not read"
 
@@ -54,28 +52,34 @@ class Kept:
         self.seen = False
         self.texts = [fields.text]
 
-    def check_names(self, record, where, names=()):
-        """Raise if the first record lacks one of the fields."""
+    def check_names(self, names, where):
+        """Raise if the columns of a table, or the first record, lack one of the fields, or have one twice."""
         self.seen = True
+        if twice := [name for name, n in Counter(list(names)).items() if n > 1 and name]:
+            raise ValueError(f"{where} has two columns of the name {twice[0]!r}; rename one.")
+        record, fields = names if isinstance(names, dict) else dict.fromkeys(names), self.fields
+        if value_of(record, fields.text) is ABSENT:
+            self.texts = [name.strip() for name in fields.text.split(",")]
+        options = {"--id": fields.id, "--date": fields.date, "--group": fields.group}
+        self.tally.used.update(option for option, name in options.items() if name)
+        self.tally.used.update(["--field", *(["--date-format"] if fields.date and fields.date_format else [])])
+        for option, name in [*(("--field", name) for name in self.texts), *options.items()]:
+            if name is not None and value_of(record, name) is ABSENT:
+                has = ", ".join(map(repr, list(names)[:12])) or "no fields"
+                what = "text in the field" if option == "--field" else "field"
+                raise ValueError(f"{where} has no {what} {name!r} (it has {has}); name another by {option}.")
+
+    def columns(self, names):
+        """The columns that the fields name: by their whole name, or as the beginning of a path."""
+        wanted = [*self.texts, *filter(None, (self.fields.id, self.fields.date, self.fields.group))]
+        return [name for name in names if any(part == name or part.startswith(f"{name}.") for part in wanted)]
+
+    def document(self, record, where):
+        """The document of a record; a null text is counted, and its document is marked. ``where`` has its path."""
         if not isinstance(record, dict):
             raise ValueError(f"{where} has no text in the field {self.fields.text!r} (it has no fields).")
-        if value_of(record, self.fields.text) is ABSENT and "," in self.fields.text:
-            self.texts = [name.strip() for name in self.fields.text.split(",")]
-        options = {"--field": True, "--id": self.fields.id, "--date": self.fields.date,
-                   "--date-format": self.fields.date and self.fields.date_format, "--group": self.fields.group}
-        self.tally.used.update(option for option, given in options.items() if given)
-        wanted = [("field", name) for name in self.texts]
-        wanted += [("id", self.fields.id), ("date", self.fields.date), ("group", self.fields.group)]
-        for option, name in wanted:
-            if name is not None and value_of(record, name) is ABSENT:
-                has = ", ".join(map(repr, list(names or record)[:12]))
-                what = "text in the field" if option == "field" else "field"
-                raise ValueError(f"{where} has no {what} {name!r} (it has {has}); name another by --{option}.")
-
-    def document(self, record, place, where, names=()):
-        """The document of a record; a null text is counted, and its document is marked."""
         if not self.seen:
-            self.check_names(record, where, names)
+            self.check_names(record, where)
         self.tally.place = where
         texts = [self.text_of(record, name, where) for name in self.texts]
         if not (texts := [text for text in texts if text is not None]):
@@ -85,14 +89,15 @@ class Kept:
             self.tally.clean(plain(value_of(record, field))) if field else ""
             for field in (self.fields.id, self.fields.date, self.fields.group)
         )
-        return Document(text, name or first_words(text) or place, date, group, missing="" if texts else NO_TEXT)
+        name = name or first_words(text) or where.rpartition(", ")[2]
+        return Document(text, name, date, group, missing="" if texts else NO_TEXT)
 
     def text_of(self, record, name, where):
         """The text of a field; None for null."""
         text = value_of(record, name)
         if isinstance(text, list) and text and all(isinstance(part, str) for part in text):
             text = "\n".join(text)
-        if text is ABSENT or text is None or (isinstance(text, float) and math.isnan(text)):
+        if text is ABSENT or text is None or text != text:  # NaN
             return None
         if not isinstance(text, str):
             raise ValueError(

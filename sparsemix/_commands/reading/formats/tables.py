@@ -1,112 +1,173 @@
-"""Tables as text (CSV, TSV), one record per row; errors name the line of a row that does not match the header."""
+"""Documents of tables: CSV and JSON by Python's own modules, Parquet by pyarrow, Excel by pandas."""
 
 import csv
+import json
+import re
 
-from sparsemix._commands.reading.formats.files import LONGEST_LINE, checked_lines, open_text
+from sparsemix._commands.reading.formats.files import (
+    LONGEST_LINE,
+    checked_lines,
+    damaged,
+    lines,
+    needed,
+    open_text,
+    read_whole,
+)
+from sparsemix._commands.reading.formats.records import Document, Kept, first_words
 
 DELIMITERS = ",;\t|"
-# Maximum number of lines of a field. A longer field has an unclosed quote.
-MOST_LINES = 100_000
 # A field has an unclosed quote if at least this many of its lines have the delimiters of a row.
 SWALLOWED = 10
 REMEDY = "a field that begins with a quote must end with one, and quotes inside it must be doubled"
 
 
-def table_records(path, encoding, check_names):
-    """Line numbers and records of a table whose first line has the column names.
+def read_table(path, *, encoding, fields, tally, **_):
+    """One document per row of a table in a text file."""
+    return documents(table_rows(path, encoding), f"{path}, line", fields, tally)
 
-    Parameters
-    ----------
-    path : Path
-    encoding : str
-    check_names : callable
-        Called with the column names before any row is read.
 
-    Yields
-    ------
-    number : int
-        Number of the line in which the row begins.
-    record : dict of str to str
+def documents(rows, where, fields, tally):
+    """One document per row that is not empty; the first row has the names of the columns."""
+    kept = Kept(fields, tally)
+    first, names = next(rows, (1, []))
+    if not any(names):
+        raise ValueError(f"{where} {first} has no names of columns; add them.")
+    names = [name.strip() for name in names]
+    kept.check_names(names, f"{where} {first}")
+    for number, row in rows:
+        if len(row) > 1 or row[0].strip():
+            yield kept.document(dict(zip(names, row, strict=True)), f"{where} {number}")
 
-    Raises
-    ------
-    ValueError
-        For a row with a different number of fields than the first line, unmatched quotes, a field with too many
-        characters or lines, and zero bytes. The message has the path and the line number.
-    """
+
+def table_rows(path, encoding):
+    """Fields of each row, and the number of the line in which it begins; errors name the line of a wrong row."""
     csv.field_size_limit(LONGEST_LINE)
+    delimiter, quoting = dialect_of(path, encoding)
     with open_text(path, encoding) as file:
-        lines = checked_lines(file, path)
-        head = next(lines, "")
-        if not head.strip():
-            raise ValueError(f"{path} has no first line with column names; add one.")
-        delimiter = max(DELIMITERS, key=head.count)
-        names = [name.strip() for name in next(rows_of([head], path, 1, delimiter))[1]]
-        check_names(names)
-        quoted = delimiter != "\t" or uses_quotes(path, encoding, len(names))
-        for number, row in rows_of(lines, path, 2, delimiter, quoted):
-            if len(row) > 1 or any(field.strip() for field in row):
-                check_row(row, names, delimiter, f"{path}, line {number}")
-                yield number, dict(zip(names, row, strict=True))
-
-
-def rows_of(lines, path, first, delimiter, quoted=True):
-    """Rows and the number of the line in which each begins; the first line has number ``first``."""
-    quoting = csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE
-    rows = csv.reader(lines, delimiter=delimiter, quoting=quoting, strict=True)
-    while True:
-        number = first + rows.line_num
+        rows = csv.reader(checked_lines(file, path), delimiter=delimiter, quoting=quoting, strict=True)
+        number, names = 1, []
         try:
-            yield number, next(rows)
-        except StopIteration:
-            return
+            for row in rows:
+                if quoting == csv.QUOTE_NONE:
+                    row = [unquoted(field) for field in row]
+                names = names or row
+                if row:
+                    check_row(row, len(names), delimiter, f"{path}, line {number}")
+                    yield number, row
+                number = rows.line_num + 1
         except csv.Error as error:
-            what = f"is not CSV ({error})"
-            if "end of data" in str(error):
-                what = "opens a quote that is not closed"
-            elif "limit" in str(error):
-                what = f"has a field of more than {LONGEST_LINE:,} characters, perhaps because of an unclosed quote"
-            raise ValueError(f"{path}, line {number} {what}; {REMEDY}.") from error
+            raise ValueError(f"{path}, line {number} is not CSV ({error}); {REMEDY}.") from error
 
 
-def uses_quotes(path, encoding, n_fields):
-    """Whether quotes in a table with tabs enclose fields, as spreadsheets write them, or belong to the text.
-
-    Databases write no quotes around fields. Quotes enclose fields if some line has a different number of tabs than the
-    first line, which is only possible if a field contains a tab or a line end. They also enclose fields if each field
-    that begins with a quote ends with one.
-    """
-    whole = n_fields > 1  # with one column, the number of tabs does not show where rows end
-    closed = True
+def dialect_of(path, encoding):
+    """The delimiter, and whether quotes enclose fields: not in a table with tabs, as many of them in each line."""
     with open_text(path, encoding) as file:
-        lines = checked_lines(file, path)
-        next(lines)
-        for line in filter(str.strip, lines):
-            if not whole or line.count("\t") != n_fields - 1:
-                return True
-            if closed and (line.startswith('"') or '\t"' in line):
-                try:
-                    next(csv.reader([line], delimiter="\t", strict=True))
-                except csv.Error:
-                    closed = False
-    return closed
+        rows = filter(str.strip, checked_lines(file, path))
+        head = next(rows, "")
+        delimiter = max(DELIMITERS, key=head.count)
+        plain = delimiter == "\t" and all(row.count("\t") == head.count("\t") for row in rows)
+    return delimiter, csv.QUOTE_NONE if plain else csv.QUOTE_MINIMAL
 
 
-def check_row(row, names, delimiter, where):
+def unquoted(field):
+    """A field without the quotes around it."""
+    return field[1:-1].replace('""', '"') if len(field) > 1 and field[0] == field[-1] == '"' else field
+
+
+def check_row(row, n_fields, delimiter, where):
     """Raise for a row with a wrong number of fields, or a field that contains whole rows after an unclosed quote."""
-    if len(row) != len(names):
+    if len(row) != n_fields:
         raise ValueError(
-            f"{where} has {len(row)} fields, but line 1 names {len(names)}; give every row all fields, and quote "
-            "fields that contain the separator."
+            f"{where} has {len(row)} fields, but line 1 names {n_fields}; give every row all fields, and quote fields "
+            "that contain the separator."
         )
-    for field in row:
-        if "\n" not in field and "\r" not in field:
-            continue
-        lines = field.splitlines()
-        inner = [line for line in lines[1:-1] if line.strip()]
-        rows = len(names) > 1 and len(inner) >= SWALLOWED
-        if len(lines) > MOST_LINES or (rows and all(line.count(delimiter) == len(names) - 1 for line in inner)):
-            raise ValueError(
-                f"{where} has a quoted field of {len(lines):,} lines that look like rows: a quote is not closed; "
-                f"{REMEDY}."
-            )
+    for inner in (field.splitlines()[1:-1] for field in row):
+        if n_fields > 1 and len(inner) >= SWALLOWED and all(line.count(delimiter) == n_fields - 1 for line in inner):
+            raise ValueError(f"{where} has a quoted field of {len(inner) + 2:,} lines that look like rows; {REMEDY}.")
+
+
+def read_json(path, *, encoding, fields, tally, **_):
+    """JSON documents: one value per line, or any sequence of objects, texts, and arrays of them."""
+    kept = Kept(fields, tally)
+    for where, record in json_values(path, encoding, tally):
+        if isinstance(record, str):
+            yield Document(tally.clean(record), first_words(record))
+        else:
+            yield kept.document(record, f"{path}, {where}")
+
+
+def json_values(path, encoding, tally):
+    """Places and values: by lines if the first line is JSON, else of the whole file."""
+    first = True
+    for number, line in lines(path, encoding, tally):
+        try:
+            value = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            if first and line[0] in "[{" and isinstance(error, json.JSONDecodeError):
+                yield from whole_values(path, encoding, tally)
+                return
+            raise ValueError(f"{path}, line {number} is not JSON ({getattr(error, 'msg', error)}).") from error
+        first = False
+        if isinstance(value, list):
+            yield from ((f"line {number}, item {i}", item) for i, item in enumerate(value, start=1))
+        else:
+            yield f"line {number}", value
+
+
+def whole_values(path, encoding, tally):
+    """Places and values of a file that is one array, or objects over several lines."""
+    text, decoder, position, n = read_whole(path, encoding, tally), json.JSONDecoder(), 0, 0
+    while found := re.compile(r"\S").search(text, position):
+        try:
+            value, position = decoder.raw_decode(text, found.start())
+        except (ValueError, RecursionError) as error:
+            line = text.count("\n", 0, getattr(error, "pos", found.start())) + 1
+            raise ValueError(f"{path}, line {line} is not JSON ({getattr(error, 'msg', error)}).") from error
+        for item in value if isinstance(value, list) else [value]:
+            n += 1
+            yield f"record {n}", item
+
+
+def read_parquet(path, *, fields, tally, **_):
+    """One document per row of a Parquet file, of which a part is in memory at once."""
+    try:
+        from pyarrow import ArrowException, parquet
+    except ImportError as error:
+        raise ValueError(needed(path, error)) from error
+    kept, n = Kept(fields, tally), 0
+    try:
+        # open the file here: pyarrow does not accept file names that are not UTF-8
+        with path.open("rb") as source, parquet.ParquetFile(source) as file:
+            kept.check_names(file.schema_arrow.names, f"{path}, row 1")
+            for batch in file.iter_batches(columns=kept.columns(file.schema_arrow.names)):
+                for record in batch.to_pylist():
+                    n += 1
+                    yield kept.document(record, f"{path}, row {n}")
+    except (ArrowException, OSError) as error:
+        if getattr(error, "errno", None) is not None:
+            raise
+        raise ValueError(damaged(path, "Parquet", error)) from error
+
+
+def read_excel(path, *, fields, tally, **_):
+    """One document per row of a sheet of an Excel file, by default the first one."""
+    try:
+        import openpyxl  # noqa: F401
+        import pandas as pd
+    except ImportError as error:
+        raise ValueError(needed(path, error)) from error
+    try:
+        with path.open("rb") as file, pd.ExcelFile(file, engine="openpyxl") as book:
+            titles = book.sheet_names
+            chosen = fields.sheet if fields.sheet in titles else 0
+            table = book.parse(chosen, header=None, dtype=str, keep_default_na=False, na_filter=False)
+    except Exception as error:  # pandas and openpyxl let errors of zipfile and XML through
+        raise ValueError(damaged(path, "Excel", error)) from error
+    if fields.sheet is not None:
+        tally.used.add("--sheet")
+        if fields.sheet not in titles:
+            raise ValueError(f"{path} has no sheet {fields.sheet!r} (it has {', '.join(map(repr, titles))}).")
+    elif len(titles) > 1:
+        tally.sheets.append((path.name, titles))
+    rows = ((i, row) for i, row in enumerate(table.itertuples(index=False, name=None), start=1) if any(row))
+    yield from documents(rows, f"{path}, row", fields, tally)

@@ -1,0 +1,128 @@
+"""Texts of files with markup, by libraries: pages, Word, books, papers; XML and notebooks by Python's own."""
+
+import json
+import logging
+import posixpath
+import re
+import zipfile
+from contextlib import suppress
+from io import BytesIO
+from urllib.parse import unquote
+from xml.etree import ElementTree
+
+from sparsemix._commands.reading.formats.files import damaged, needed, read_whole, unpacked_name
+from sparsemix._commands.reading.formats.records import Document
+from sparsemix.datasets._files import HEAD, open_packed
+
+# Elements of a page that help to navigate.
+AROUND = ["nav", "header", "footer", "aside", "form", "select", "button"]
+# A word that a paper divides at the end of a line.
+HYPHENATED = re.compile(r"(?<=[^\W\d_])-\n(?=[^\W\d_A-Z])")
+
+
+def read_document(path, *, encoding, tally, **_):
+    """The text of a whole file; damaged files and files without text raise an error that names them."""
+    ending = next((ending for ending in EXTRACTORS if unpacked_name(path).endswith(ending)), ".html")
+    tally.place = path.name
+    if EXTRACTORS[ending] is text_of_page:
+        content = read_whole(path, encodings_of_page(path, encoding), tally)
+    elif ending == ".ipynb":
+        content = read_whole(path, encoding, tally)
+    else:
+        with open_packed(path) as file:
+            content = file.read()
+    try:
+        text = EXTRACTORS[ending](content)
+        if "\0" in text:
+            raise ValueError("it has zero bytes")
+    except ImportError as error:
+        raise ValueError(needed(path, error)) from error
+    except MemoryError:
+        raise
+    except Exception as error:  # libraries let errors of many kinds through for damaged files
+        raise ValueError(damaged(path, ending, error)) from error
+    if not text.strip():
+        raise ValueError(f"{path} has no text; if its pages are pictures, add text to them, for example by ocrmypdf.")
+    yield Document(tally.clean(text), "")
+
+
+def encodings_of_page(path, encodings):
+    """The encodings to try on a page: those given, and then the one that it declares."""
+    with open_packed(path) as file:
+        head = file.peek(HEAD)[:HEAD]
+    with suppress(ImportError):
+        from resiliparse.parse.encoding import detect_encoding
+
+        if b"charset" in head.lower():
+            return f"{encodings},{detect_encoding(head, from_html_meta=True)}"
+    return encodings
+
+
+def text_of_page(page):
+    """The text of a page without navigation; with it if the page has nothing else."""
+    from resiliparse.extract.html2text import extract_plain_text
+
+    options = {"alt_texts": False, "list_bullets": False}
+    return extract_plain_text(page, skip_elements=AROUND, **options) or extract_plain_text(page, **options)
+
+
+def text_of_word(content):
+    """The text of a Word document, with its tables and notes."""
+    from mammoth import convert_to_html
+
+    return text_of_page(convert_to_html(BytesIO(content)).value)
+
+
+def text_of_book(content):
+    """The pages of a book (EPUB) in its order of reading."""
+    with zipfile.ZipFile(BytesIO(content)) as book:
+        root = ElementTree.fromstring(book.read("META-INF/container.xml"))
+        name = root.find(".//{*}rootfile").get("full-path")
+        package = ElementTree.fromstring(book.read(name))
+        pages = {item.get("id"): item.get("href") for item in package.iterfind(".//{*}item")}
+        names = [pages[item.get("idref")] for item in package.iterfind(".//{*}itemref")]
+        folder = posixpath.dirname(name)
+        contents = (book.read(posixpath.normpath(posixpath.join(folder, unquote(page)))) for page in names)
+        return "\n\n".join(text_of_page(content.decode()) for content in contents)
+
+
+class Strict(logging.Handler):
+    """Raises for a damaged page, which pypdf reads as an empty one, and drops the messages about other faults."""
+
+    def emit(self, record):
+        """Raise, or drop the message."""
+        if "decompress" in record.getMessage():
+            raise ValueError(record.getMessage())
+
+
+def text_of_paper(content):
+    """The text of a PDF file."""
+    from pypdf import PdfReader
+
+    logger, strict = logging.getLogger("pypdf"), Strict()
+    logger.addHandler(strict)
+    logger.propagate = False
+    try:
+        text = "\n".join(page.extract_text() for page in PdfReader(BytesIO(content)).pages)
+    finally:
+        logger.removeHandler(strict)
+        logger.propagate = True
+    return HYPHENATED.sub("", text)
+
+
+def text_of_xml(content):
+    """The text of an XML file; of TEI without its header."""
+    root = ElementTree.fromstring(content)
+    texts = root.findall("{http://www.tei-c.org/ns/1.0}text") or [root]
+    return "\n\n".join(" ".join(text.itertext()) for text in texts)
+
+
+def text_of_notebook(content):
+    """The Markdown and the code of a Jupyter notebook, without outputs."""
+    return "\n\n".join("".join(cell["source"]) for cell in json.loads(content)["cells"])
+
+
+EXTRACTORS = {
+    ".html": text_of_page, ".htm": text_of_page, ".xhtml": text_of_page, ".docx": text_of_word, ".epub": text_of_book,
+    ".pdf": text_of_paper, ".xml": text_of_xml, ".ipynb": text_of_notebook,
+}  # fmt: skip
