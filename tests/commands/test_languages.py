@@ -116,7 +116,7 @@ def test_whole_lists_come_from_a_package(tmp_path, monkeypatch):
     assert "german" in corpus_of(tmp_path, [ARTICLE["german"]]).facts["stop words"]
     monkeypatch.setitem(sys.modules, "stop_words", None)
     assert stop_words.listed("german") is None
-    assert "pip install 'sparsemix[languages]'" in corpus_of(tmp_path, [ARTICLE["german"]]).facts["stop words"]
+    assert "pip install 'sparsemix[texts]'" in corpus_of(tmp_path, [ARTICLE["german"]]).facts["stop words"]
 
 
 def test_derived_stop_words_are_frequent_and_evenly_spread():

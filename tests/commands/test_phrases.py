@@ -55,7 +55,7 @@ def test_forms_become_the_most_frequent_form(monkeypatch):
     with pytest.raises(ValueError, match="knows no forms of thai words"):
         forms_of(counts, "thai", set())
     monkeypatch.setitem(sys.modules, "simplemma", None)
-    with pytest.raises(ValueError, match=r"needs simplemma: pip install 'sparsemix\[languages\]'"):
+    with pytest.raises(ValueError, match=r"needs simplemma: pip install 'sparsemix\[texts\]'"):
         forms_of(counts, "english", set())
 
 

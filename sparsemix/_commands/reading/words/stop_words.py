@@ -20,7 +20,7 @@ MORE_ENGLISH = (
 LEAST_DOCUMENTS, EVENNESS, MOST_WORDS = 0.1, 0.75, 300
 # Documents from which stop words are derived, and their least number.
 SAMPLE, FEWEST = 5000, 30
-EXTRA = "pip install 'sparsemix[languages]'"
+EXTRA = "pip install 'sparsemix[texts]'"
 
 
 def chosen_languages(given, seen):

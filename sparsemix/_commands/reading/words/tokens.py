@@ -75,7 +75,7 @@ def forms_of(counts, language, skipped):
     try:
         from simplemma import lemmatize
     except ImportError as error:
-        raise ValueError("--merge-forms needs simplemma: pip install 'sparsemix[languages]'.") from error
+        raise ValueError("--merge-forms needs simplemma: pip install 'sparsemix[texts]'.") from error
     code = next((code for code, name in CODES.items() if name == language), "")
     if not language:
         raise ValueError("--merge-forms needs texts in a language that is recognised; see --stop-words.")
