@@ -126,20 +126,26 @@ def test_stop_words_of_a_named_language_and_a_file_are_skipped(tmp_path):
         corpus_of(tmp_path, [ARTICLE["de"]], stop_words="klingon")
 
 
-def test_without_the_extra_texts_lose_the_english_words_of_scikit_learn(tmp_path, monkeypatch):
-    for name in ("py3langid", "py3langid.langid", "stop_words", "stopwordsiso"):
-        monkeypatch.setitem(sys.modules, name, None)
-    monkeypatch.setattr(languages, "model", lambda: None)
-    monkeypatch.setattr(stop_words, "model", lambda: None)
-    languages.codes.cache_clear()
-    try:
-        corpus = corpus_of(tmp_path, [f"{ARTICLE['en']} and the {word}" for word in ENGLISH_STOP_WORDS])
-        assert not ENGLISH_STOP_WORDS & set(corpus.feature_names)
-        assert corpus.facts["stop words"] == "en (for other languages, pip install 'sparsemix[texts]')"
-        with pytest.raises(ValueError, match=r"de or german, which needs pip install 'sparsemix\[texts\]'"):
-            corpus_of(tmp_path, [ARTICLE["de"]], stop_words="german")
-    finally:
-        languages.codes.cache_clear()
+@pytest.fixture(params=["py3langid", "stop_words", "stopwordsiso"])
+def _without(request, monkeypatch):
+    monkeypatch.setitem(sys.modules, request.param, None)
+    for found in (languages.model, languages.codes):
+        found.cache_clear()
+    yield
+    for found in (languages.model, languages.codes):
+        found.cache_clear()
+
+
+@pytest.mark.usefixtures("_without")
+def test_without_a_package_texts_lose_the_english_words_of_scikit_learn(tmp_path):
+    corpus = corpus_of(tmp_path, [f"{ARTICLE['en']} and the {word}" for word in ENGLISH_STOP_WORDS])
+    assert not ENGLISH_STOP_WORDS & set(corpus.feature_names)
+    assert corpus.facts["languages"] == f"not recognised {len(ENGLISH_STOP_WORDS)}"
+    assert corpus.facts["stop words"] == "en (for other languages, pip install 'sparsemix[texts]')"
+    with pytest.raises(ValueError, match=r"de or german, which needs pip install 'sparsemix\[texts\]'"):
+        corpus_of(tmp_path, [ARTICLE["de"]], stop_words="german")
+    with pytest.raises(ValueError, match=r"language that is recognised, and pip install 'sparsemix\[texts\]'"):
+        corpus_of(tmp_path, [ARTICLE["de"]], merge_forms=True)
 
 
 def test_derived_stop_words_are_frequent_and_evenly_spread():

@@ -1,6 +1,7 @@
 """Languages of texts by their codes of ISO 639: the model of py3langid, which the extra ``texts`` installs."""
 
 from functools import cache
+from importlib.util import find_spec
 
 # Letters of a text that are looked at, from its middle: titles and licences are at its ends.
 LOOKED_AT = 800
@@ -15,10 +16,10 @@ EXTRA = "pip install 'sparsemix[texts]'"
 @cache
 def model():
     """The model of languages with a code of two letters; None without the extra."""
-    try:
-        from py3langid.langid import MODEL_FILE, LanguageIdentifier
-    except ImportError:
+    if not all(map(find_spec, ("py3langid", "stop_words", "stopwordsiso"))):
         return None
+    from py3langid.langid import MODEL_FILE, LanguageIdentifier
+
     found = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
     found.set_languages([code for code in found.labels if len(code) == 2])
     return found
@@ -27,12 +28,12 @@ def model():
 @cache
 def codes():
     """The codes of languages by their codes and names; only that of English without the extra."""
-    try:
-        from stop_words import LANGUAGE_MAPPING
-    except ImportError:
+    if model() is None:
         return {"en": "en", "english": "en"}
-    known = {code: code for code in (*LANGUAGE_MAPPING, *(model().labels if model() else ()))}
-    return known | {name: code for code, name in LANGUAGE_MAPPING.items()} | {"no": "nb"}
+    from stop_words import LANGUAGE_MAPPING
+
+    names = {name: code for code, name in LANGUAGE_MAPPING.items()}
+    return {code: code for code in (*model().labels, *names.values())} | names | {"no": "nb"}
 
 
 def language_of(text):

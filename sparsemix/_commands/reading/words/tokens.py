@@ -71,7 +71,7 @@ def forms_of(counts, language, skipped):
         Stop words, which stay as they are.
     """
     if not language:
-        raise ValueError(f"--merge-forms needs texts in a language that is recognised, which needs {EXTRA}.")
+        raise ValueError(f"--merge-forms needs texts in a language that is recognised, and {EXTRA}.")
     try:
         from simplemma import lemmatize
     except ImportError as error:
