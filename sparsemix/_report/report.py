@@ -342,6 +342,8 @@ def per_document(values, name, n_documents):
         return None
     if len(values) != n_documents:
         raise ValueError(f"{name} has {len(values)} entries but X has {n_documents} rows; give one for each row")
+    if len(shape := getattr(values, "shape", ())) > 1:
+        raise ValueError(f"{name} has the shape {shape}; give one column, such as {name}['NAME']")
     convert = getattr(values, "to_list", getattr(values, "to_pylist", None))  # pandas and polars; Arrow
     return values if convert is None else convert()
 

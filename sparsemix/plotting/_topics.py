@@ -10,7 +10,7 @@ from sparsemix._estimator.parameters import plain_arguments
 from sparsemix._report.dates import days_of
 from sparsemix._report.gathering import check_documents, gather
 from sparsemix._report.layout import affinities, topic_map
-from sparsemix._report.report import CURVES, words_of
+from sparsemix._report.report import CURVES, per_document, words_of
 from sparsemix._report.strata import bins_of_dates
 from sparsemix._typing import RowsLike
 from sparsemix.metrics import top_words
@@ -167,7 +167,7 @@ def plot_topics_over_time(
     """
     check_number("n_topics", n_topics)
     X = check_documents(model, X)
-    codes, labels = bins_of_dates(days_of(dates))
+    codes, labels = bins_of_dates(days_of(per_document(dates, "dates", X.shape[0])))
     if not labels:
         raise ValueError("dates has no date that can be read; give years, dates, or texts such as 2024-05-31")
     gathered = gather(model, X, 1, [codes])

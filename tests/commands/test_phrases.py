@@ -1,15 +1,14 @@
-"""Phrases by a statistical test, and forms of a word counted as one."""
+"""Phrases by their strength, and forms of a word counted as one."""
 
 import sys
 
 import joblib
 import numpy as np
 import pytest
-from scipy.stats import chi2_contingency
 
 from sparsemix.__main__ import main
 from sparsemix._commands.reading.corpus import Words, read_corpus
-from sparsemix._commands.reading.words.tokens import LEAST_STRENGTH, Tokenizer, are_phrases, forms_of, phrases_of
+from sparsemix._commands.reading.words.tokens import LEAST_STRENGTH, Tokenizer, forms_of, phrases_of
 
 PATTERN = r"[^\W\d_]{3,}"
 
@@ -23,19 +22,6 @@ def test_words_of_phrases_are_joined_where_they_are_adjacent():
     assert Tokenizer(r"<(\w+)>", {}, {"ab_cd": 1})("<ab> <cd> <ab>-<x>") == ["ab_cd", "ab", "x"]
 
 
-def test_the_test_is_the_likelihood_ratio_of_a_table_of_two_words():
-    rng = np.random.default_rng(0)
-    both = rng.integers(5, 60, 200).astype(float)
-    first, second = both + rng.integers(0, 400, 200), both + rng.integers(0, 400, 200)
-    found = are_phrases(both, first, second, 20_000, 1000)
-    for i in range(200):
-        table = [[both[i], first[i] - both[i]], [second[i] - both[i], 20_000 - first[i] - second[i] + both[i]]]
-        test = chi2_contingency(table, correction=False, lambda_="log-likelihood")
-        strength = np.log(20_000 * both[i] / first[i] / second[i]) / np.log(20_000 / both[i])
-        assert found[i] == (test.pvalue < 0.001 / 1000 and strength >= LEAST_STRENGTH)
-    assert 0 < found.sum() < 200
-
-
 def test_phrases_are_found_among_random_words():
     rng = np.random.default_rng(0)
     words = [f"word{letter}" for letter in "abcdefghijklmnopqrst"]
@@ -46,17 +32,26 @@ def test_phrases_are_found_among_random_words():
     assert phrases_of(["one two"], Tokenizer(PATTERN), set()) == {}
 
 
+def test_phrases_have_a_least_strength_and_number():
+    """Of 1,000 words, "aaa" and "bbb" occur 5 + n times, 5 of them adjacent: n = 36 gives a strength just below 0.4."""
+    for n in range(30, 45):
+        texts = 5 * ["aaa bbb"] + n * ["aaa", "bbb"] + (1000 - 10 - 2 * n) * ["ccc"]
+        strength = np.log(5 * 1000 / (5 + n) ** 2) / np.log(1000 / 5)
+        assert phrases_of(texts, Tokenizer(PATTERN), set()) == ({"aaa_bbb": 5} if strength >= LEAST_STRENGTH else {})
+    assert phrases_of(4 * ["aaa bbb"] + 99 * ["ccc"], Tokenizer(PATTERN), set()) == {}
+
+
 def test_forms_become_the_most_frequent_form(monkeypatch):
     pytest.importorskip("simplemma")
     counts = {"topics": 5, "topic": 9, "dogs": 7, "dog": 2, "using": 3, "used": 1, "the": 99}
-    assert forms_of(counts, "english", {"the"}) == {"topics": "topic", "dog": "dogs", "used": "using"}
+    assert forms_of(counts, "en", {"the"}) == {"topics": "topic", "dog": "dogs", "used": "using"}
     with pytest.raises(ValueError, match="needs texts in a language that is recognised"):
         forms_of(counts, "", set())
-    with pytest.raises(ValueError, match="knows no forms of thai words"):
-        forms_of(counts, "thai", set())
+    with pytest.raises(ValueError, match="knows no forms of the words of th "):
+        forms_of(counts, "th", set())
     monkeypatch.setitem(sys.modules, "simplemma", None)
-    with pytest.raises(ValueError, match=r"needs simplemma: pip install 'sparsemix\[languages\]'"):
-        forms_of(counts, "english", set())
+    with pytest.raises(ValueError, match=r"needs simplemma: pip install 'sparsemix\[texts\]'"):
+        forms_of(counts, "en", set())
 
 
 @pytest.mark.parametrize("estimator", ["SparseSCVB0LDA", "SkipGramTopicModel"])

@@ -1,7 +1,9 @@
 """Dates as people write them: the order of day and month is read from the column, and what is not read is told."""
 
+import sys
 import warnings
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta, timezone
+from email.utils import format_datetime
 
 import numpy as np
 import pytest
@@ -40,8 +42,40 @@ def test_orders_that_contradict_each_other_read_only_what_is_certain():
     assert found.ambiguous
 
 
+@pytest.mark.parametrize("unit", [1, 1e3, 1e6, 1e9])
+def test_numbers_since_1970_are_read_in_every_unit(unit):
+    days = [date(1973, 4, 1), date(1990, 1, 1), *DAYS]
+    numbers = [unit * datetime(day.year, day.month, day.day, 12, tzinfo=UTC).timestamp() for day in days]
+    assert read_dates(numbers).days == days
+    assert read_dates([str(int(number)) for number in numbers]).days == days
+
+
+@pytest.mark.parametrize("write", [
+    datetime.isoformat, format_datetime, lambda moment: moment.strftime("%a, %d %b %y %H:%M:%S GMT"),
+    lambda moment: f"{moment.date()} 23:59 UTC", lambda moment: np.datetime64(moment.replace(tzinfo=None)),
+    lambda moment: str(moment.replace(tzinfo=None)), lambda moment: moment,
+])  # fmt: skip
+def test_moments_have_the_date_that_is_written(write, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    zone = timezone(timedelta(hours=-5))
+    moments = [datetime(day.year, day.month, day.day, 23, 30, tzinfo=zone) for day in DAYS]
+    assert read_dates([write(moment) for moment in moments]).days == DAYS
+
+
+def test_other_texts_with_the_name_of_a_month_need_pandas(monkeypatch):
+    pytest.importorskip("pandas")
+    texts = ["31. Jan. 2020", "31-Jan-2020", "31st January 2020 10:00 PM CET", "2020 Jan 31", "Jan 31, 2020"]
+    assert read_dates(texts).days == [date(2020, 1, 31)] * 5
+    assert read_dates(["a march in 2020", "May 5", "may", "30 February 2020"]).days == [None] * 4
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    assert read_dates([*texts[4:], "may", "soon", 2020]).days == [date(2020, 1, 31), None, None, date(2020, 1, 1)]
+    with pytest.raises(ImportError, match=r"'31. Jan. 2020' needs pandas: pip install \"sparsemix\[texts\]\""):
+        read_dates(texts)
+
+
 @pytest.mark.parametrize("value", [
     "31.01", "5", "2020.5", "32.01.2020", "30/02/2020", "31.01.20", "99/99/2020", "x", 0, 44_000, 202_001, 737_425.0,
+    "2020-02-30", "2020/02/30", "2020-13-01", "2020-13", "12:30", "inf", 1e300, [2020], True,
 ])  # fmt: skip
 def test_what_is_no_date_is_unread_and_never_1970(value):
     found = read_dates([value, None, "", float("nan"), "2020-01-02"])
@@ -96,3 +130,19 @@ def test_series_of_pandas_are_read_by_position(fitted):
     page = report(*fitted, dates=dates, groups=pandas.Series([pandas.NA, *["a"] * 29], index=range(7, 37)))
     assert facts(page)["documents without a date"] == "1"
     assert facts(page)["documents without a group"] == "1"
+
+
+@pytest.mark.parametrize("argument", ["dates", "groups", "names", "documents"])
+def test_tables_and_wrong_numbers_of_values_are_refused(fitted, argument):
+    for values, message in ((np.full((30, 2), "a"), r"has the shape \(30, 2\)"), (["a"] * 5, "has 5 entries but X")):
+        with pytest.raises(ValueError, match=f"{argument} {message}"):
+            report(*fitted, **{argument: values})
+
+
+def test_the_plot_over_time_refuses_what_the_report_refuses(fitted):
+    pytest.importorskip("matplotlib")
+    from sparsemix.plotting import plot_topics_over_time
+
+    for values in (np.full((30, 2), 2020), [2020] * 5):
+        with pytest.raises(ValueError, match="dates has "):
+            plot_topics_over_time(*fitted, values)

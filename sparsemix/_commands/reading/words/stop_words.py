@@ -1,4 +1,4 @@
-"""Stop words: by language, from a file, or derived from the corpus."""
+"""Stop words: lists of packages, by language, files, and words derived from the corpus."""
 
 from collections import Counter
 from pathlib import Path
@@ -7,24 +7,24 @@ import numpy as np
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
 from sparsemix._commands.reading.formats.files import Tally, lines, on_disk
-from sparsemix._commands.reading.words.languages import CODES, function_words, main_languages
+from sparsemix._commands.reading.words.languages import EXTRA, codes, main_languages, model
 
-# Words of English that scikit-learn's list lacks.
-MORE_ENGLISH = (
-    "does did doing having just isnt arent wasnt werent dont didnt doesnt hadnt havent wont wouldnt shouldnt im ive "
-    "youre theyre thats"
-)
+# Words that the lists of packages lack.
+MORE = {
+    "ar": "إلى إذا", "ca": "aquest aquesta del dels fins han més pel seva són", "da": "kan kun ved",
+    "de": "falls mehr sei wurde", "id": "untuk", "it": "prima può quando", "nb": "mer", "ro": "această dacă după",
+    "en": "does did doing having just isnt arent wasnt werent dont didnt doesnt hadnt havent wont wouldnt shouldnt im "
+    "ive youre theyre thats", "tr": "ancak değil göre kadar olan olarak olduğu sonra tarafından var yok",
+}  # fmt: skip
 # A derived stop word occurs in this share of the documents, and in this share of the number of documents expected if
-# its tokens were placed at random: words with a meaning concentrate in few documents. In German manual pages this finds
-# 77 of the 80 stop words among the 300 most frequent words, and as many words of standard licence texts.
+# its tokens were placed at random: words with a meaning concentrate in few documents.
 LEAST_DOCUMENTS, EVENNESS, MOST_WORDS = 0.1, 0.75, 300
 # Documents from which stop words are derived, and their least number.
 SAMPLE, FEWEST = 5000, 30
-EXTRA = "pip install 'sparsemix[languages]'"
 
 
 def chosen_languages(given, seen):
-    """The languages whose stop words are skipped, and the files of others.
+    """The languages whose stop words are skipped, and the files of further stop words.
 
     Parameters
     ----------
@@ -39,40 +39,38 @@ def chosen_languages(given, seen):
     """
     languages, files = [], []
     for name in filter(None, (part.strip() for part in str(given or "").split(","))):
-        plain = CODES.get(name.lower(), name.lower())
-        if plain == "auto":
-            languages += main_languages(seen) or ["english"]
-        elif plain in CODES.values():
-            languages.append(plain)
+        if name.lower() == "auto":
+            languages += main_languages(seen) or ["en"]
+        elif name.lower() in codes():
+            languages.append(codes()[name.lower()])
         else:
             files.append(name)
     return list(dict.fromkeys(languages)), files
 
 
 def listed(language):
-    """The stop words of a language and their source; None for a language without a list."""
-    if language == "english":
-        return sorted(ENGLISH_STOP_WORDS.union(MORE_ENGLISH.split())), "scikit-learn"
-    try:
-        from stop_words import LANGUAGE_MAPPING, get_stop_words
-    except ImportError:
-        return None
-    if language not in LANGUAGE_MAPPING.values():
-        return None
-    return [*get_stop_words(language), *function_words(language)], "stop-words"
+    """The stop words of a language; None for a language without a list."""
+    if language == "en":
+        return {*ENGLISH_STOP_WORDS, *MORE["en"].split()}
+    from stop_words import LANGUAGE_MAPPING, get_stop_words
+    from stopwordsiso import has_lang, stopwords
+
+    if language in LANGUAGE_MAPPING:
+        return {*get_stop_words(language), *MORE.get(language, "").split()}
+    return stopwords(language) if has_lang(language) else None
 
 
 def words_of_file(name, encoding):
     """The words of a file, one on each line."""
     if not Path(name).exists() and name != "-":
-        languages = ", ".join(sorted(set(CODES.values())))
-        raise ValueError(f"--stop-words {name!r} is neither a file nor one of: auto, none, {languages}.")
+        known = "auto, none, a file, or a language such as de or german" + ("" if model() else f", which needs {EXTRA}")
+        raise ValueError(f"--stop-words {name!r} is neither a file nor a language; give {known}.")
     with on_disk(name) as path:
         return [line.lower() for _, line in lines(path, encoding, Tally())]
 
 
 def derived(documents, analyze):
-    """Stop words of a sample of documents in one language: frequent words that are spread evenly.
+    """Stop words of documents in one language: frequent words that are spread evenly.
 
     Parameters
     ----------
@@ -87,13 +85,13 @@ def derived(documents, analyze):
         spread.update(words.keys())
         lengths.append(words.total())
     if len(lengths) < FEWEST:
-        return []
-    lengths = np.array(lengths, dtype=np.float64)
-    frequent = [word for word, _ in tokens.most_common(MOST_WORDS) if spread[word] >= LEAST_DOCUMENTS * len(lengths)]
-    rates = {word: tokens[word] / lengths.sum() for word in frequent}
+        return set()
     # without clustering, the tokens of a word are a Poisson process
-    expected = {word: -np.expm1(-rate * lengths).sum() for word, rate in rates.items()}
-    return sorted(word for word, n in expected.items() if spread[word] > EVENNESS * n)
+    rates = np.array(lengths) / max(1, sum(lengths))
+    return {
+        word for word, n in tokens.most_common(MOST_WORDS)
+        if spread[word] >= max(LEAST_DOCUMENTS * len(lengths), -EVENNESS * np.expm1(-n * rates).sum())
+    }  # fmt: skip
 
 
 def find_stop_words(given, encoding, texts, analyze):
@@ -110,22 +108,22 @@ def find_stop_words(given, encoding, texts, analyze):
 
     Returns
     -------
-    words : list of str, or None
+    words : set of str
     told : str
     """
     languages, files = chosen_languages(given, Counter(texts.languages))
-    words, sources = set(), []
+    words, sources = set(), [*files]
     for name in files:
         words.update(words_of_file(name, encoding))
-        sources.append(name)
     for language in languages:
-        if (found := listed(language)) is not None:
-            words.update(found[0])
-            sources.append(language)
-            continue
-        rows = [i for i, name in enumerate(texts.languages) if name == language]
-        rows = [rows[i] for i in np.linspace(0, len(rows) - 1, min(len(rows), SAMPLE)).astype(int)]
-        own, few = derived(texts.whole(rows), analyze), function_words(language)
-        words.update(own, few)
-        sources.append(f"{language} ({len(few)} function words, {len(own)} of the corpus; for a whole list, {EXTRA})")
-    return sorted(words) or None, ", ".join(sources) or "none"
+        found, source = listed(language), language
+        if found is None:
+            rows = np.flatnonzero([name == language for name in texts.languages])
+            rows = rows[np.linspace(0, len(rows) - 1, min(len(rows), SAMPLE)).astype(int)]
+            found = derived(texts.whole(rows.tolist()), analyze)
+            source = f"{language} ({len(found)} words, from the corpus)"
+        words |= found
+        sources.append(source)
+    if model() is None and languages:
+        sources[-1] += f" (for other languages, {EXTRA})"
+    return words, ", ".join(sources) or "none"

@@ -2,19 +2,17 @@
 
 import re
 from collections import Counter
+from math import log
 
 import numpy as np
-from scipy.stats import chi2
 
-from sparsemix._commands.reading.words.languages import CODES
+from sparsemix._commands.reading.words.languages import EXTRA, main_languages
 
 # Documents from which forms and phrases are learned.
 SAMPLE = 50_000
-# A phrase occurs at least this often, the likelihood-ratio test (Dunning 1993) rejects independence of its words at
-# this error rate over all pairs, and its strength is at least this. The test alone accepts any frequent pair of a large
-# corpus. The strength is normalised pointwise mutual information: 0 for independent words, 1 for words that occur
-# together only.
-LEAST_COUNT, ERROR, LEAST_STRENGTH = 5, 0.001, 0.4
+# A phrase occurs at least this often, and its strength is at least this: normalised pointwise mutual information, 0 for
+# independent words, 1 for words that occur together only.
+LEAST_COUNT, LEAST_STRENGTH = 5, 0.4
 # Pairs in memory before rare ones are dropped.
 MOST_PAIRS = 5_000_000
 # Characters that may separate the words of a phrase.
@@ -68,24 +66,23 @@ def forms_of(counts, language, skipped):
     counts : dict
         Number of occurrences of each word.
     language : str
-        Name of the language.
+        Code of the language.
     skipped : collection of str
         Stop words, which stay as they are.
     """
+    if not language:
+        raise ValueError(f"--merge-forms needs texts in a language that is recognised, and {EXTRA}.")
     try:
         from simplemma import lemmatize
     except ImportError as error:
-        raise ValueError("--merge-forms needs simplemma: pip install 'sparsemix[languages]'.") from error
-    code = next((code for code, name in CODES.items() if name == language), "")
-    if not language:
-        raise ValueError("--merge-forms needs texts in a language that is recognised; see --stop-words.")
+        raise ValueError(f"--merge-forms needs simplemma: {EXTRA}.") from error
     best, lemmas = {}, {}
     for word in sorted(counts, key=lambda word: (-counts[word], word)):
         if word not in skipped:
             try:
-                lemmas[word] = lemmatize(word, lang=code).lower()
+                lemmas[word] = lemmatize(word, lang=language).lower()
             except ValueError as error:
-                raise ValueError(f"--merge-forms knows no forms of {language} words ({error}).") from error
+                raise ValueError(f"--merge-forms knows no forms of the words of {language} ({error}).") from error
             best.setdefault(lemmas[word], word)
     return {word: best[lemma] for word, lemma in lemmas.items() if best[lemma] != word}
 
@@ -105,24 +102,11 @@ def phrases_of(texts, tokenizer, skipped):
         last = None
         if len(pairs) > MOST_PAIRS:
             pairs = Counter({pair: n for pair, n in pairs.items() if n > 1})
-    tested = [pair for pair, n in pairs.items() if n >= LEAST_COUNT and pair[0] != pair[1]]
-    if not tested:
-        return {}
-    both = np.array([pairs[pair] for pair in tested], dtype=np.float64)
-    first, second = (np.array([words[pair[i]] for pair in tested], dtype=np.float64) for i in (0, 1))
-    chosen = are_phrases(both, first, second, words.total(), len(pairs))
-    return {"_".join(pair): int(n) for pair, n, is_one in zip(tested, both, chosen, strict=True) if is_one}
-
-
-def are_phrases(both, first, second, total, n_pairs):
-    """Whether pairs are phrases, by their counts, the counts of their words, and the number of all words and pairs."""
-    observed = np.array([both, first - both, second - both, total - first - second + both])
-    others, more = total - first, total - second
-    expected = np.array([first * second, first * more, others * second, others * more]) / total
-    ratios = np.divide(observed, expected, out=np.ones_like(observed), where=(observed > 0) & (expected > 0))
-    likelihood_ratio = 2 * (observed * np.log(ratios)).sum(axis=0)
-    strength = np.log(both / expected[0]) / -np.log(both / total)
-    return (likelihood_ratio > chi2.isf(ERROR / n_pairs, 1)) & (strength >= LEAST_STRENGTH)
+    total = words.total()
+    return {
+        f"{a}_{b}": n for (a, b), n in pairs.items()
+        if n >= LEAST_COUNT and a != b and log(n * total / (words[a] * words[b])) >= LEAST_STRENGTH * log(total / n)
+    }  # fmt: skip
 
 
 def learn_tokenizer(pattern, prepare, texts, skipped, *, merge_forms, phrases):
@@ -148,8 +132,7 @@ def learn_tokenizer(pattern, prepare, texts, skipped, *, merge_forms, phrases):
         counts = Counter()
         for text in prepared():
             counts.update(tokenizer(text))
-        known = Counter(language for language in texts.languages if language)
-        tokenizer.forms = forms_of(counts, next(iter(known.most_common(1)), ("",))[0], skipped)
+        tokenizer.forms = forms_of(counts, next(iter(main_languages(Counter(texts.languages))), ""), skipped)
     if phrases:
         tokenizer.phrases = phrases_of(prepared(), tokenizer, skipped)
     return tokenizer
