@@ -14,10 +14,10 @@ from _growing_problems import draw, parameters
 from sklearn.metrics import adjusted_rand_score
 
 from sparsemix import StreamingNGGPMixture
-from sparsemix._models.clusters.prior import automatic, independent, matrices, metrics, rounding, search
-from sparsemix._models.clusters.prior.automatic import _Sample
-from sparsemix._models.clusters.prior.independent import Independent
-from sparsemix._models.clusters.prior.matrices import Matrices
+from sparsemix._heuristics.clusters import automatic, independent, matrices, metrics, rounding, search
+from sparsemix._heuristics.clusters.automatic import _Sample
+from sparsemix._heuristics.clusters.independent import Independent
+from sparsemix._heuristics.clusters.matrices import Matrices
 from sparsemix.clusters import _streaming_nggp_mixture as streaming
 
 AS_IT_IS = "as it is"

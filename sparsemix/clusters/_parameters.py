@@ -23,11 +23,11 @@ from sparsemix._estimator.input.columns import ColumnLimits
 from sparsemix._estimator.input.counts import WholeNumbers
 from sparsemix._estimator.input.forms import is_sparse
 from sparsemix._estimator.input.gaussian_prior import check_means, prior_arguments
+from sparsemix._heuristics.clusters.automatic import automatic_prior, correlation_gain
+from sparsemix._heuristics.clusters.tree import Groups
 from sparsemix._models.clusters.gaussian_slots import GaussianSlots
 from sparsemix._models.clusters.moves import Moves
 from sparsemix._models.clusters.multinomial_slots import MultinomialSlots
-from sparsemix._models.clusters.prior.automatic import automatic_prior, correlation_gain
-from sparsemix._models.clusters.prior.tree import Groups
 from sparsemix._models.clusters.state import ClusterState
 from sparsemix._stats.families import GAUSSIANS
 from sparsemix._stats.nggp import NGGP

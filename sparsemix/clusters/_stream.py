@@ -19,7 +19,7 @@ import numpy as np
 
 from sparsemix._engine.blocks import Rows
 from sparsemix._engine.threads import interrupts_wait
-from sparsemix._models.clusters.prior.automatic import SEARCH_ROWS
+from sparsemix._heuristics.clusters.automatic import SEARCH_ROWS
 from sparsemix.clusters._stepped_rows import SteppedRows
 
 # A row is far if its squared distance from the prior mean exceeds the expected one by this factor: six standard

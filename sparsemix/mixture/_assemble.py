@@ -14,14 +14,16 @@ from sparsemix._estimator.input.checks import check_columns
 from sparsemix._estimator.input.columns import ColumnLimits, round_off
 from sparsemix._estimator.input.counts import WholeNumbers
 from sparsemix._estimator.input.gaussian_prior import prior_arguments, scales_and_value
+from sparsemix._heuristics.mixture.policy import few_components
+from sparsemix._heuristics.mixture.start import Start, data_gaussian, subset
 from sparsemix._models.mixture.model import MaximumLikelihoodMixture, VariationalMixture
 from sparsemix._stats import symmetric
 from sparsemix._stats.families import GAUSSIANS
 from sparsemix._stats.weights import DirichletWeights, StickBreakingWeights
 from sparsemix.mixture._estimator import kept_entries
+from sparsemix.mixture._initial_values import Given, refuse_values
 from sparsemix.mixture._loadings import plain_model, with_loadings
 from sparsemix.mixture._missing import check_observed, completed, incomplete_gaussian, observed_sample
-from sparsemix.mixture._starts._start import Given, Start, data_gaussian, refuse_values, subset
 
 # Size of the initialisation's subset: many more rows than dimensions or components, few enough for seconds.
 INIT_ROWS = 20_000
@@ -40,8 +42,6 @@ STREAM_INIT_ITER = 3
 FLOOR = 1e-6
 # Prior variance of a constant column as a share of (N + 1) times its floor.
 CONSTANT_SHARE = 1e-6
-# From this number on, components describe a density rather than clusters, and learn the scales of their priors.
-LEARN_FROM = 16
 # Minimum of the learned scales, relative to the default prior. Components on a surface, or of windows of a series, are
 # thinner than the data in every direction. A pixel that is constant in a component should not shrink it to zero.
 LEAST_SCALE = 0.1
@@ -240,7 +240,7 @@ def learns_scales(params, family):
     """Whether each component learns the scale of its covariance's prior."""
     scales, _ = scales_and_value(params.covariance_prior)
     if scales is None:
-        return family.has_scales and params.n_components >= LEARN_FROM
+        return family.has_scales and not few_components(params.n_components)
     if scales == "learned" and not family.has_scales:
         raise ValueError(
             "covariance_prior='learned' learns a scale of the covariance prior for each component, which "

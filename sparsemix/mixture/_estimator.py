@@ -31,7 +31,7 @@ from sparsemix._models.mixture.candidates import PATIENCE, CandidateLists, Candi
 from sparsemix._models.mixture.linear_search import SparseSearch
 from sparsemix._typing import Array, Folder, RowsLike, Weights
 from sparsemix.mixture._fitted import FittedMixture
-from sparsemix.mixture._starts._start import refuse_responsibilities
+from sparsemix.mixture._initial_values import refuse_responsibilities
 
 # Constraints of the parameters that all mixtures have.
 CONSTRAINTS = {

@@ -23,7 +23,7 @@ from sparsemix.mixture._assemble import (
 )
 from sparsemix.mixture._estimator import BATCH_ROWS, kept_entries
 from sparsemix.mixture._fitted import FittedMixture
-from sparsemix.mixture._starts._start import check_weights_of
+from sparsemix.mixture._initial_values import check_weights_of
 
 
 def from_parameters(

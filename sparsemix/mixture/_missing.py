@@ -9,11 +9,11 @@ from dataclasses import replace
 import numpy as np
 
 from sparsemix._engine.blocks import Rows, length, numbers
+from sparsemix._heuristics.mixture.start import one_component, subset
 from sparsemix._models.mixture.missing import IncompleteTable
 from sparsemix._models.mixture.model import MixtureModel
 from sparsemix._stats import symmetric
 from sparsemix._stats.families import FullGaussian, Gaussians
-from sparsemix.mixture._starts._start import one_component, subset
 
 # Steps of expectation maximisation for one Gaussian, and number of rows that they use.
 STEPS, ROWS = 8, 10_000

@@ -23,6 +23,10 @@ from sparsemix._estimator.input.checks import (
     of_positive_weight,
 )
 from sparsemix._estimator.progress import fingerprint
+from sparsemix._heuristics.mixture.births import Births, late_births
+from sparsemix._heuristics.mixture.policy import few_components
+from sparsemix._heuristics.mixture.repairs import Repairs, widened
+from sparsemix._heuristics.mixture.start import SEEDINGS, one_component
 from sparsemix._stats.families import GAUSSIANS
 from sparsemix._typing import Folder, RowsLike, Seed, Weights
 from sparsemix.mixture._annotations.labels import check_labels
@@ -38,13 +42,10 @@ from sparsemix.mixture._assemble import (
     type_of,
     warn_of_counts,
 )
-from sparsemix.mixture._births import Births, late_births
 from sparsemix.mixture._estimator import CONSTRAINTS, MixtureEstimator
 from sparsemix.mixture._fitted import FittedMixture
 from sparsemix.mixture._given_parameters import from_parameters
 from sparsemix.mixture._predict import MixturePredictMixin
-from sparsemix.mixture._repairs import Repairs, widened
-from sparsemix.mixture._starts._start import SEEDINGS, SPLITTING_FROM, one_component
 
 RANK = Interval(numbers.Integral, 1, None, closed="left")
 
@@ -128,12 +129,11 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
         Initialisation. "kmeans": scikit-learn's k-means; "kmeans_scaled": k-means on columns of equal standard
         deviation; "kmeans_range": on columns of equal range; "k-means++": its seeds alone; "splitting": repeated splits
         of one component into K; "bregman": k-means++ seeds under a Bregman divergence [4]_; "random_from_data": random
-        rows; "random": random labels. "auto" tries several of them (user guide) and keeps the one with the highest
-        likelihood of held-out rows. With 3 to 15 components it then exchanges components [8]_. For full covariances it
-        moves seeds by EM if that raises the likelihood of held-out rows. An array gives initial means. A dict gives
-        any of "weights", "means" and "precisions", in the shapes of scikit-learn's GaussianMixture (precisions that
-        components share lack the axis n_components), or "responsibilities", a matrix of shape (n_samples,
-        n_components), dense or sparse.
+        rows; "random": random labels. "auto" tries "kmeans_range" and "splitting", keeps the one with the highest
+        likelihood of held-out rows, and exchanges components as long as the bound rises [8]_. An array gives initial
+        means. A dict gives any of "weights", "means" and "precisions", in the shapes of scikit-learn's GaussianMixture
+        (precisions that components share lack the axis n_components), or "responsibilities", a matrix of shape
+        (n_samples, n_components), dense or sparse.
     n_init : int, default=1
         Number of initialisations. Each takes a few steps on a subset of the rows; held-out rows choose the best, and
         the fit continues from it, in ``partial_fit`` too.
@@ -489,8 +489,7 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
         return family.directions_of_batch(n_features, rank or MOST_RANK)
 
     def _hooks(self, begin):
-        few = self._params.n_components < SPLITTING_FROM  # few components should match the clusters of the data
-        family = begin.model.family
+        family, few = begin.model.family, few_components(self._params.n_components)
         special = begin.model.incomplete or begin.rows.annotated or begin.model.owners is not None
         births = [] if few or family.tied or family.has_loadings or special else [Births()]
         return births + ([] if begin.rows.memory is None or begin.rows.source is not None else [Repairs()])

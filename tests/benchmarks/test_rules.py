@@ -15,9 +15,9 @@ import clusters
 from _results import Recorder, read
 from sklearn.mixture import GaussianMixture
 
-from sparsemix._models.clusters.prior.independent import Independent
-from sparsemix._models.clusters.prior.matrices import Matrices
-from sparsemix._models.clusters.prior.tree import Groups
+from sparsemix._heuristics.clusters.independent import Independent
+from sparsemix._heuristics.clusters.matrices import Matrices
+from sparsemix._heuristics.clusters.tree import Groups
 
 FEW = {
     "auto": {name: tasks.RULES["auto"][name] for name in (tasks.AS_IT_IS, "always diag", "no clipping")},

@@ -12,16 +12,16 @@ from sklearn.metrics import adjusted_rand_score
 
 from sparsemix import StreamingNGGPMixture
 from sparsemix._engine.blocks import Rows
+from sparsemix._heuristics.clusters import automatic
+from sparsemix._heuristics.clusters.automatic import automatic_prior, correlation_gain, lumpy
+from sparsemix._heuristics.clusters.independent import PSEUDO, USUAL, Independent
+from sparsemix._heuristics.clusters.matrices import Matrices
+from sparsemix._heuristics.clusters.metrics import factors, least_kurtosis, negentropy, neighbours, shrunk
+from sparsemix._heuristics.clusters.rounding import Rounding, on_grid
+from sparsemix._heuristics.clusters.search import alone, best_cuts, directions, search
+from sparsemix._heuristics.clusters.tree import Groups, Tree
 from sparsemix._models.clusters.gaussian_slots import GaussianSlots
 from sparsemix._models.clusters.model import RowResponsibilities, StreamingModel
-from sparsemix._models.clusters.prior import automatic
-from sparsemix._models.clusters.prior.automatic import automatic_prior, correlation_gain, lumpy
-from sparsemix._models.clusters.prior.independent import PSEUDO, USUAL, Independent
-from sparsemix._models.clusters.prior.matrices import Matrices
-from sparsemix._models.clusters.prior.metrics import factors, least_kurtosis, negentropy, neighbours, shrunk
-from sparsemix._models.clusters.prior.rounding import Rounding, on_grid
-from sparsemix._models.clusters.prior.search import alone, best_cuts, directions, search
-from sparsemix._models.clusters.prior.tree import Groups, Tree
 from sparsemix._models.clusters.state import ClusterState
 from sparsemix._stats import symmetric
 from sparsemix._stats.families import GAUSSIANS

@@ -8,11 +8,11 @@ from sparsemix._engine import blocks, loop
 from sparsemix._engine.monitor import Monitor
 from sparsemix._engine.schedules import Batch, Memoized, Stochastic
 from sparsemix._engine.threads import Workers
+from sparsemix._heuristics.mixture.start import data_gaussian
 from sparsemix._models.mixture.model import MaximumLikelihoodMixture, VariationalMixture
 from sparsemix._stats.families import GAUSSIANS
 from sparsemix._stats.responsibilities import SparseResponsibilities
 from sparsemix._stats.weights import DirichletWeights, StickBreakingWeights
-from sparsemix.mixture._starts._start import data_gaussian
 
 K, N, D = 5, 240, 2
 WEIGHTS = {"dirichlet": DirichletWeights(0.5), "sticks": StickBreakingWeights(2.0)}

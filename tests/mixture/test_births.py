@@ -11,11 +11,11 @@ from sparsemix import SparseGaussianMixture
 from sparsemix._engine.blocks import Rows
 from sparsemix._engine.loop import Hook, collect
 from sparsemix._engine.threads import Workers
+from sparsemix._heuristics.mixture import births as _births
+from sparsemix._heuristics.mixture.births import Births, mergers
+from sparsemix._heuristics.mixture.splitting import cut_gains
 from sparsemix._stats.families import GAUSSIANS
 from sparsemix._stats.responsibilities import SparseResponsibilities
-from sparsemix.mixture import _births
-from sparsemix.mixture._births import Births, mergers
-from sparsemix.mixture._starts._splitting import cut_gains
 
 pytestmark = few_epochs
 FAMILIES = ["full", "diag", "spherical"]

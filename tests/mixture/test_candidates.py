@@ -14,13 +14,13 @@ from sparsemix._engine.blocks import Rows
 from sparsemix._engine.loop import Hook, respond
 from sparsemix._engine.threads import Workers
 from sparsemix._estimator.input import checks
+from sparsemix._heuristics.mixture.repairs import missed, repaired_lists
 from sparsemix._models.mixture import candidates as _candidates
 from sparsemix._models.mixture import model as _model
 from sparsemix._models.mixture.candidates import CandidateLists, CandidateSearch, nearest
 from sparsemix._stats.families import GAUSSIANS, Gaussians
 from sparsemix._stats.responsibilities import SparseResponsibilities
 from sparsemix.datasets import make_patch_mixture
-from sparsemix.mixture._repairs import missed, repaired_lists
 
 # Most fits here make a fixed number of epochs, so that two fits can be compared; they do not converge.
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

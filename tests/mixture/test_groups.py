@@ -9,13 +9,13 @@ from mixture_cases import assert_same_bits, fitted_arrays
 from sklearn.datasets import make_blobs
 
 from sparsemix import SparseGaussianMixture
+from sparsemix._heuristics.mixture import repairs as _repairs
 from sparsemix._models.mixture import candidates as _candidates
 from sparsemix._models.mixture import groups as _groups
 from sparsemix._models.mixture.candidates import CandidateSearch, PairTable, nearest
 from sparsemix._models.mixture.groups import Groups, groups_of, halved
 from sparsemix._stats.families import GAUSSIANS, Gaussians
 from sparsemix._stats.responsibilities import SparseResponsibilities
-from sparsemix.mixture import _repairs
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 WITH_MEANS = [name for name in GAUSSIANS if name not in {"zero_mean", "low_rank"}]

@@ -5,7 +5,7 @@ import os
 import numpy as np
 import pytest
 
-from sparsemix.mixture._births import Births
+from sparsemix._heuristics.mixture.births import Births
 
 os.environ.setdefault("ANNDATA_ALLOW_WRITE_NULLABLE_STRINGS", "1")  # names are such texts under pandas 3
 

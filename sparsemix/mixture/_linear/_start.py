@@ -8,9 +8,10 @@ from sparsemix._engine import initialize
 from sparsemix._engine.loop import collect, respond
 from sparsemix._engine.schedules import Stochastic
 from sparsemix._estimator.input.gaussian_prior import check_means
+from sparsemix._heuristics.mixture.start import subset
 from sparsemix._stats.responsibilities import SparseResponsibilities
 from sparsemix._stats.weights import MaximumLikelihoodWeights
-from sparsemix.mixture._starts._start import check_responsibilities, given_values, subset
+from sparsemix.mixture._initial_values import check_responsibilities, given_values
 
 SEEDINGS = "k-means++", "random_from_data", "random"
 # Number of rows from which seeds are chosen: per component, and at least.

@@ -16,12 +16,11 @@ from scipy.stats import chi2
 
 from sparsemix._engine.blocks import Rows
 from sparsemix._engine.loop import Hook, collect, respond
+from sparsemix._heuristics.mixture import policy
+from sparsemix._heuristics.mixture.splitting import Splitting, cut_gains, merge_losses, most_likely
 from sparsemix._models.mixture.candidates import PERIOD, CandidateLists, PairTable, expected_weights, nearest
 from sparsemix._stats.responsibilities import SparseResponsibilities
-from sparsemix.mixture._starts._splitting import LEAST_ROWS, Splitting, cut_gains
 
-# A component is dead if it has less than this share of N / K rows.
-DEAD = 0.1
 # Number of parents to try for each possible birth; number of sampled rows of each parent, also per dimension.
 CHOICE = 2
 ROWS, ROWS_PER_DIRECTION = 100, 6
@@ -35,8 +34,6 @@ FAR, FAR_SHARE = 0.01, 0.03
 LOOK_ROWS, LOOK_SHARE = 500, 0.1
 # A component with less than this mass is free.
 FREE = 1.0
-# Neighbours of a component with which it may be merged.
-PARTNERS = 4
 
 
 # -- in a fit
@@ -58,7 +55,7 @@ class Births(Hook):
         model, rows, schedule, workers = fit.model, fit.rows, fit.schedule, fit.workers
         fit.monitor.step(stats, copy(model))  # published if an interrupt comes before the next step
         count = stats["count"]
-        dead = np.flatnonzero(count < DEAD * count.sum() / len(count))
+        dead = np.flatnonzero(count < policy.POLICY.dead * count.sum() / len(count))
         parents = np.argsort(-count, kind="stable")[: CHOICE * len(dead)]
         parents = np.sort(np.setdiff1d(parents, dead))
         if not len(dead) or not len(parents):
@@ -113,7 +110,7 @@ class Births(Hook):
         sample = np.sort(rng.choice(len(rows), size=size, replace=False))
         place = np.full(len(count), -1, dtype=np.int32)
         place[parents] = np.arange(len(parents))
-        labels = place[most_likely(model, rows, sample, workers)]
+        labels = place[most_likely(looked(model, rows, sample, workers))]
         sample, labels = sample[labels >= 0], labels[labels >= 0]
         if not len(sample):
             return None
@@ -126,12 +123,6 @@ class Births(Hook):
         one = np.unique(splitting.labels, return_index=True)
         first = labels[one[1][np.searchsorted(one[0], second)]]
         return splitting.stats(), first, second
-
-
-def most_likely(model, rows, selection, workers):
-    """The most likely component of each of the chosen rows."""
-    resp = looked(model, rows, selection, workers)
-    return resp.indices[np.arange(len(resp.indices)), resp.values.argmax(axis=1)]
 
 
 def looked(model, rows, selection, workers):
@@ -170,14 +161,14 @@ def late_births(model, stats, rows, workers):
     new, hosts = found
     some = Rows(rows.read(new), rows.weight(new))
     splitting = Splitting(model.evidence_model, some, np.random.default_rng(0), workers)
-    labels = clusters(splitting, min(stats.n_components, max(1, len(some) // (2 * LEAST_ROWS))), workers)
+    labels = clusters(splitting, min(stats.n_components, max(1, len(some) // (2 * policy.POLICY.least_rows))), workers)
     return with_births(model, stats, some, labels, gained(model, stats, some, labels, hosts, workers), workers)
 
 
 def new_rows(model, stats, rows, selection, workers):
     """The chosen rows that fit no existing component, and their nearest components; None if there are none."""
     n_components = stats.n_components
-    hosts = most_likely(model, rows, selection, workers)
+    hosts = most_likely(looked(model, rows, selection, workers))
     far = far_rows(model, rows, selection, hosts)
     n_far, n_all = (np.bincount(each, minlength=n_components) for each in (hosts[far], hosts))
     suspects = n_far > np.maximum(1.0, FAR_SHARE * n_all)
@@ -213,7 +204,7 @@ def clusters(splitting, most, workers):
         for kept, lost in merged:
             names[lost] = kept
         labels = names[labels]
-    live = np.flatnonzero(np.bincount(labels, minlength=splitting.n) >= LEAST_ROWS)
+    live = np.flatnonzero(np.bincount(labels, minlength=splitting.n) >= policy.POLICY.least_rows)
     place = np.full(splitting.n, -1, dtype=np.int32)
     place[live] = np.arange(len(live))
     return place[labels]
@@ -295,14 +286,14 @@ def mergers(model, stats):
     average row of a component that entropy is log(1 + exp(the difference of its expected weights)).
     """
     gaussians = model.published(stats)
-    n_partners = min(PARTNERS + 1, stats.n_components)
+    n_partners = min(policy.POLICY.partners + 1, stats.n_components)
     first = np.repeat(np.arange(stats.n_components), n_partners)
     second = nearest(gaussians, model.table, n_partners).ravel()
     pairs = np.unique(np.sort(np.stack([first, second], axis=1)[first != second], axis=1), axis=0)
     pairs = pairs[(stats["count"][pairs] >= FREE).all(axis=1)]
     evidence_model = copy(model.evidence_model)
     evidence_model.table = model.table
-    gain = -cut_gains(evidence_model, stats.take(pairs[:, 0]), stats.take(pairs[:, 1]))
+    gain = -merge_losses(evidence_model, stats, pairs)
     moments, natural, constants = expected_weights(gaussians, model.table)
 
     def expected(of, under):

@@ -13,23 +13,15 @@ from scipy.special import gammaln
 
 from sparsemix._engine.blocks import Rows
 from sparsemix._engine.loop import collect, respond
+from sparsemix._heuristics.mixture import policy
+from sparsemix._heuristics.mixture.seeds import column_scales
 from sparsemix._models.mixture.candidates import PERIOD, CandidateLists, CandidateSearch, PairTable
 from sparsemix._stats.responsibilities import SparseResponsibilities
 
-# Steps of all components after each round, and after the last one.
-STEPS, LAST_STEPS = 2, 4
-# Number of times that rows choose between halves, and power iterations for the longest axis.
-CHOICES, POWER_STEPS = 2, 6
 # Minimum number of components for lists of candidates, and their length.
 LISTS_FROM, LIST_SIZE = 64, 4
-# A column counts as constant if its standard deviation is below this fraction of its largest absolute entry.
-CONSTANT = 1e-6
 # Rows per computation of axes, which limits memory.
 SPAN = 8_192
-# A component with fewer rows is not split.
-LEAST_ROWS = 4
-# Steps after each exchange of components.
-EXCHANGE_STEPS = 10
 
 
 def grow(model, rows, n_components, rng, workers):
@@ -63,7 +55,7 @@ class Splitting:
             wanted = min(n_components - self.n, self.n)
             if not len(self.cut(wanted)):
                 break
-            self._learn(LAST_STEPS if self.n == n_components else STEPS)
+            self._learn()
         return self.labels
 
     def cut(self, wanted, least=-np.inf):
@@ -115,7 +107,7 @@ class Splitting:
             mean = np.zeros_like(direction)
             mean[live] = np.add.reduceat(y, first, axis=0) / np.diff(starts)[live, None]
             y -= mean[owner]
-        for _ in range(POWER_STEPS):
+        for _ in range(policy.POLICY.power_steps):
             along = np.einsum("nd,nd->n", y, direction[owner])
             direction[live] = np.add.reduceat(along[:, None] * y, first, axis=0)
             direction /= np.maximum(np.linalg.norm(direction, axis=1, keepdims=True), 1e-30)
@@ -141,12 +133,12 @@ class Splitting:
 
     def _chosen(self, side, order, starts):
         """Sides after rows have chosen between the halves, and the gain of every split in the bound."""
-        n = self.n
+        n, choices = self.n, policy.POLICY.choices
         twice = np.concatenate([order, order])
         pair_starts = np.concatenate([starts, starts[1:] + len(order)])
-        for choice in range(CHOICES + 1):
+        for choice in range(choices + 1):
             stats = self._grounded(self._hard(self.labels + n * side.astype(np.int32), 2 * n))
-            if choice == CHOICES:
+            if choice == choices:
                 break
             model = self.sized(2 * n)
             model.global_step(stats)
@@ -164,15 +156,16 @@ class Splitting:
         if model.family.tied:
             model.global_step(stats)
         least = np.minimum(*(half["count"] for half in halves))
-        return np.where(least >= 0.5 * LEAST_ROWS, cut_gains(model, *halves), -np.inf)
+        return np.where(least >= 0.5 * policy.POLICY.least_rows, cut_gains(model, *halves), -np.inf)
 
     def stats(self):
         """Statistics of the current components, without ``base``."""
         return self._hard(self.labels, self.n)
 
-    def _learn(self, steps):
+    def _learn(self):
         """Take some steps of all components; then assign each row to its most likely one."""
-        _, self.labels = learn(self.sized(self.n), self.plain, self.labels, steps, self.workers)
+        steps, resp = policy.POLICY.growth_steps, SparseResponsibilities.from_labels(self.labels)
+        self.labels = most_likely(climb(self.sized(self.n), self.plain, resp, steps, self.workers)[1])
 
     def _grounded(self, stats):
         """Statistics of both halves plus ``base``."""
@@ -219,6 +212,14 @@ def cut_gains(model, first, second):
     return gain + sizes(model, counts[0]) + sizes(model, counts[1]) - sizes(model, both)
 
 
+def merge_losses(model, stats, pairs):
+    """Loss in the bound under hard assignments if the components of each pair (P, 2) are merged."""
+    first, second = (stats.take(each) for each in pairs.T)
+    if model.family.tied:
+        return cut_gains(model, first, second)
+    return evidences(model, stats)[pairs].sum(axis=1) - evidences(model, first + second)
+
+
 def evidences(model, stats):
     """Contribution of each component to the bound under hard assignments, (K,)."""
     return model.log_evidences(stats) + sizes(model, stats["count"])
@@ -230,26 +231,37 @@ def sizes(model, counts):
     return gammaln(concentration + counts) - gammaln(concentration)
 
 
-def learn(model, rows, labels, steps, workers):
-    """Statistics and most likely components of all rows after a few steps of batch learning from hard assignments.
+def climb(model, rows, resp, most, workers, tol=0.0):
+    """Statistics and responsibilities of all rows after steps of batch learning, at most ``most``.
 
-    With many components, each row evaluates only its own component, the neighbours of that, and some random ones.
+    Steps begin with given responsibilities and end when the mean log density of a row gains less than ``tol``. With
+    many components, each row evaluates only its own component, the neighbours of that, and some random ones.
     """
-    everything = slice(0, len(rows))
-    stats = collect(model, rows, everything, workers, given=SparseResponsibilities.from_labels(labels))
+    everything, before = slice(0, len(rows)), -np.inf
+    stats = collect(model, rows, everything, workers, given=resp)
+    model = copy(model)
     if model.n_components >= LISTS_FROM:
-        model, rows = copy(model), copy(rows)
+        rows = copy(rows)
         rows.memory = CandidateLists(len(rows), max(LIST_SIZE, model.n_nonzero))
-        rows.memory.lists[:, 0] = labels
-        rows.memory.visits[:] = max(1, PERIOD - steps)  # end of a search period: few random components
+        rows.memory.lists[:, : resp.indices.shape[1]] = resp.indices
+        rows.memory.visits[:] = max(1, PERIOD - most)  # end of a search period: few random components
         model.search = CandidateSearch(rows.memory.lists.shape[1], seed=0, every=PERIOD)
-    for _ in range(steps):
+    for _ in range(most):
         model.global_step(stats, workers.split)
         resp, x = respond(model, rows, everything, workers)
         stats = model.empty_stats()
         model.accumulate(x, resp, rows.sample_weight, stats, workers)
+        now = np.average(resp.log_z, weights=rows.sample_weight)
+        if now - before < tol:
+            break
+        before = now
+    return stats, resp
+
+
+def most_likely(resp):
+    """The most likely component of each row."""
     best = resp.values.argmax(axis=1)
-    return stats, np.ascontiguousarray(resp.indices[np.arange(len(best)), best], dtype=np.int32)
+    return np.ascontiguousarray(resp.indices[np.arange(len(best)), best], dtype=np.int32)
 
 
 def sized(model, n_components):
@@ -258,77 +270,3 @@ def sized(model, n_components):
     model.n_components, model.table, model.search = n_components, None, None
     model.n_nonzero = min(max(2, model.n_nonzero), n_components)
     return model
-
-
-def column_scales(x):
-    """Standard deviations of the columns; the size of the entries for constant columns, one for zeros."""
-    return scales_or_size(x.std(axis=0, dtype=np.float64), x)
-
-
-def column_ranges(x):
-    """Ranges of the columns; constant columns and zeros as in ``column_scales``."""
-    return scales_or_size(np.ptp(x, axis=0), x)
-
-
-def scales_or_size(scales, x):
-    """The scales of the columns; for a constant column the size of its entries, and one for zeros."""
-    size = np.abs(x).max(axis=0, initial=0.0)
-    return np.where(scales > CONSTANT * size, scales, np.where(size > 0, size, 1.0)).astype(x.dtype)
-
-
-# -- exchanges: two components merge, and another is split in two
-#
-# k-means divides a large cluster among several components and gives several small or elongated clusters one component.
-# No epoch repairs that, since the likelihood is lower between the two partitions. The evidence under hard assignments
-# ranks splits and merges; a few steps of all components after an exchange decide (Ueda, Nakano, Ghahramani and Hinton
-# 2000, "SMEM Algorithm for Mixture Models").
-
-
-def exchange_components(learner, rows, labels, rng, workers):
-    """Labels after all exchanges that raise the bound, at most K; None if no exchange does."""
-    stats, labels = learn(learner, rows, labels, EXCHANGE_STEPS, workers)
-    bound, found = learner.lower_bound(stats), None
-    for _ in range(learner.n_components):
-        proposed = best_exchange(learner, rows, labels, rng, workers)
-        if proposed is None:
-            break
-        stats, labels = learn(learner, rows, proposed, EXCHANGE_STEPS, workers)
-        before, bound = bound, learner.lower_bound(stats)
-        if bound <= before:
-            break
-        found = labels
-    return found
-
-
-def best_exchange(learner, rows, labels, rng, workers):
-    """Labels after the exchange that gains most evidence; None if no exchange gains.
-
-    The split must gain by itself: with few rows per parameter the evidence prefers fewer components, and any merge
-    would pay for a component of a handful of rows. No column may become constant in a half: a column of few values (a
-    category, a pixel) would gain an unbounded density, without evidence of clusters.
-    """
-    n = learner.n_components
-    splitting = Splitting(learner, rows, rng, workers, labels.copy(), n)
-    stats, model = splitting.stats(), sized(learner, n)
-    if model.family.tied:
-        model.global_step(stats)
-    gains = splitting.cut(n, least=0.0)
-    if not len(gains):
-        return None
-    first, second = np.triu_indices(n, 1)
-    lost = cut_gains(model, stats.take(first), stats.take(second))
-    parents = np.array([labels[(splitting.labels == n + cut).argmax()] for cut in range(len(gains))])
-    for cut, parent in enumerate(parents):
-        halves = [splitting.x[splitting.labels == each] for each in (parent, n + cut)]
-        constant = (np.ptp(halves[0], axis=0) == 0) | (np.ptp(halves[1], axis=0) == 0)
-        if (constant & (np.ptp(splitting.x[labels == parent], axis=0) > 0)).any():
-            gains[cut] = -np.inf
-    total = gains - lost[:, None]
-    total[(parents == first[:, None]) | (parents == second[:, None])] = -np.inf
-    pair, cut = np.unravel_index(total.argmax(), total.shape)
-    if total[pair, cut] <= 0.0:
-        return None
-    after = labels.copy()
-    after[labels == second[pair]] = first[pair]
-    after[splitting.labels == n + cut] = second[pair]
-    return after

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import gammaln
 
-from sparsemix._models.clusters.prior.independent import Independent
-from sparsemix._models.clusters.prior.matrices import Matrices
-from sparsemix._models.clusters.prior.metrics import (
+from sparsemix._heuristics.clusters.independent import Independent
+from sparsemix._heuristics.clusters.matrices import Matrices
+from sparsemix._heuristics.clusters.metrics import (
     ASKED,
     NOT_NORMAL,
     SMALLEST,
@@ -23,7 +23,7 @@ from sparsemix._models.clusters.prior.metrics import (
     round_rows,
     shrunk,
 )
-from sparsemix._models.clusters.prior.tree import Tree
+from sparsemix._heuristics.clusters.tree import Tree
 
 # Largest numbers of leaves of a tree, and of horizontal cuts between six leaves and all.
 LEAVES, LEVELS = 400, 9

@@ -5,7 +5,7 @@ from copy import copy
 import numpy as np
 
 from sparsemix._engine.loop import Hook, respond
-from sparsemix.mixture._births import looked
+from sparsemix._heuristics.mixture.births import looked
 
 # Number of rows to check, and the acceptable loss: nats of the log sum of the weights of their best components.
 ROWS = 500

@@ -5,8 +5,8 @@ from copy import copy
 import numpy as np
 from scipy.special import gammaln
 
-from sparsemix._models.clusters.prior.independent import PSEUDO, SMALLEST
-from sparsemix._models.clusters.prior.metrics import factors, shrunk
+from sparsemix._heuristics.clusters.independent import PSEUDO, SMALLEST
+from sparsemix._heuristics.clusters.metrics import factors, shrunk
 
 # Values of nu and kappa, and steps of the scale: the evidence is a smooth function of their logs.
 DOFS, KAPPAS, STEPS = 2.0 ** np.arange(10), 10.0 ** np.arange(-20.0, 2.1, 0.25), (2.0, 2.0**0.5)

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sparsemix._heuristics.clusters.metrics import SMALLEST
+from sparsemix._heuristics.clusters.rounding import Rounding, on_grid
+from sparsemix._heuristics.clusters.search import search
 from sparsemix._models.clusters.gaussian_slots import GaussianSlots
 from sparsemix._models.clusters.model import RowResponsibilities, StreamingModel
-from sparsemix._models.clusters.prior.metrics import SMALLEST
-from sparsemix._models.clusters.prior.rounding import Rounding, on_grid
-from sparsemix._models.clusters.prior.search import search
 from sparsemix._models.clusters.state import ClusterState
 from sparsemix._stats.families import GAUSSIANS
 

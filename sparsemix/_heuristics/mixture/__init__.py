@@ -1,0 +1,1 @@
+"""Initialisation of mixtures of Gaussians, exchanges, births and repairs of candidate lists."""

@@ -1,0 +1,109 @@
+"""Exchanges: two components merge, and another is split in two.
+
+k-means divides a large cluster among several components and gives several small or elongated clusters one component. No
+epoch repairs that, since the likelihood is lower between the two partitions. The evidence under hard assignments ranks
+splits and merges; the bound after a few steps of all components decides (Ueda, Nakano, Ghahramani and Hinton 2000,
+"SMEM Algorithm for Mixture Models").
+"""
+
+import numpy as np
+
+from sparsemix._heuristics.mixture import policy
+from sparsemix._heuristics.mixture.splitting import Splitting, climb, merge_losses, most_likely
+from sparsemix._models.mixture.candidates import nearest
+from sparsemix._stats.responsibilities import SparseResponsibilities
+
+
+def exchange_components(learner, rows, resp, rng, workers):
+    """Responsibilities after steps of all components, and after all exchanges that raise the bound.
+
+    Many components are exchanged at once. If the bound falls, half as many are tried.
+    """
+    steps, tol = policy.POLICY.climb_steps, policy.POLICY.climb_tol
+    stats, resp = climb(learner, rows, resp, steps, workers, tol)
+    bound, most = learner.lower_bound(stats), learner.n_components
+    for _ in range(learner.n_components):
+        proposed, n_exchanges = exchanged(learner, rows, most_likely(resp), most, rng, workers)
+        if not n_exchanges:
+            break
+        stats, after = climb(learner, rows, SparseResponsibilities.from_labels(proposed), steps, workers, tol)
+        before, now = bound, learner.lower_bound(stats)
+        if now > before:
+            bound, resp = now, after
+        elif n_exchanges == 1:
+            break
+        else:
+            most = n_exchanges // 2
+    return resp
+
+
+def exchanged(learner, rows, labels, most, rng, workers):
+    """Labels after the exchanges that gain most evidence, and their number; each component takes part in one of them.
+
+    A split must gain by itself: with few rows per parameter the evidence prefers fewer components, and any merge would
+    pay for a component of a handful of rows.
+    """
+    splitting = Splitting(learner, rows, rng, workers, labels.copy(), learner.n_components)
+    model, stats = splitting.sized(splitting.n), splitting.stats()
+    gains = splitting.cut(splitting.n, least=0.0)
+    if not len(gains):
+        return labels, 0
+    halves = model.n_components + np.arange(len(gains))
+    parents = labels[np.unique(splitting.labels, return_index=True)[1][-len(gains) :]]
+    gains[new_constants(splitting, parents, halves)] = -np.inf
+    model.global_step(stats, workers.split)
+    pairs = neighbours(model, stats)
+    lost = merge_losses(model, stats, pairs)
+    after, n = labels.copy(), 0
+    for kept, freed, cut in matched(pairs, lost, parents, gains, most):
+        after[labels == freed] = kept
+        after[splitting.labels == halves[cut]] = freed
+        n += 1
+    return after, n
+
+
+def matched(pairs, lost, parents, gains, most):
+    """Merges and cuts that gain most together, as (component kept, component freed, cut), at most ``most``."""
+    used = np.zeros(max(pairs.max(initial=0), parents.max()) + 1, dtype=bool)
+    order = np.argsort(-gains, kind="stable")
+    for i in np.argsort(lost, kind="stable"):
+        kept, freed = pairs[i]
+        if not most or used[kept] or used[freed]:
+            continue
+        used[[kept, freed]] = True
+        free = order[~used[parents[order]]]
+        if not len(free) or gains[free[0]] <= lost[i]:
+            used[[kept, freed]] = False
+            continue
+        used[parents[free[0]]] = True
+        most -= 1
+        yield kept, freed, free[0]
+
+
+def neighbours(model, stats):
+    """Pairs of components that may be merged: each with its nearest ones."""
+    n = model.n_components
+    n_partners = min(policy.POLICY.partners + 1, n)
+    second = nearest(model.published(stats), model.table, n_partners).ravel()
+    pairs = np.sort(np.stack([np.repeat(np.arange(n), n_partners), second], axis=1), axis=1)
+    return np.unique(pairs[pairs[:, 0] != pairs[:, 1]], axis=0)
+
+
+def new_constants(splitting, parents, halves):
+    """Whether a column that varies in a component is constant in one of its halves.
+
+    A column of few values (a category, a pixel) would gain an unbounded density, without evidence of clusters.
+    """
+    order = np.argsort(splitting.labels, kind="stable")
+    starts = np.searchsorted(splitting.labels[order], np.arange(splitting.n + 1))
+
+    def extremes(name):
+        x = splitting.x[order[starts[name] : starts[name + 1]]]
+        return x.min(axis=0), x.max(axis=0)
+
+    found = np.zeros(len(parents), dtype=bool)
+    for i, (parent, half) in enumerate(zip(parents, halves, strict=True)):
+        (low, high), (other_low, other_high) = extremes(parent), extremes(half)
+        constant = (low == high) | (other_low == other_high)
+        found[i] = (constant & (np.minimum(low, other_low) < np.maximum(high, other_high))).any()
+    return found

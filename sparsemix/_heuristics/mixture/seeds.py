@@ -1,0 +1,70 @@
+"""Seeds of a mixture of Gaussians: k-means on scaled columns."""
+
+import warnings
+
+import numpy as np
+from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
+
+from sparsemix._engine import initialize
+from sparsemix._heuristics.mixture import policy
+
+# k-means need not converge here. These limit its iterations, its iterations on large problems, and the number of
+# multiplications on these. Without iterations, rows join the nearest seed, and epochs improve the clusters.
+KMEANS_ITER, FEW_KMEANS_ITER = 20, 8
+KMEANS_NUMBERS = 40_000_000_000
+# Up to FEW_PAIRS pairs of a row and a cluster, the most compact clusters of several runs stay. With more, k-means++
+# draws centres from at most this many rows per component; assignments use all rows.
+FEW_PAIRS, SEED_ROWS = 100_000, 10
+# Up to this number of multiplications each centre is the best of several draws (greedy k-means++).
+GREEDY_NUMBERS = 1_000_000_000
+# Minimum width of a row in cost estimates.
+LEAST_WIDTH = 16
+# With more pairs of a row and a cluster, k-means works in cells.
+KMEANS_MOST_PAIRS = 4_000_000_000
+# A column counts as constant if its standard deviation is below this fraction of its largest absolute entry.
+CONSTANT = 1e-6
+
+
+def kmeans(x, n_clusters, weight, rng, max_iter=None):
+    """Labels of scikit-learn's k-means, or for very many clusters of ours, which tries only nearby clusters."""
+    few, width = len(x) * n_clusters <= FEW_PAIRS, max(x.shape[1], LEAST_WIDTH)
+    if min(len(x), SEED_ROWS * n_clusters) * n_clusters > KMEANS_MOST_PAIRS:
+        max_iter = FEW_KMEANS_ITER if max_iter is None else max_iter
+        return initialize.kmeans_in_cells(x, n_clusters, weight, SEED_ROWS * n_clusters, max_iter, rng)
+    if max_iter is None:
+        numbers = len(x) * n_clusters * width
+        max_iter = KMEANS_ITER if numbers <= GREEDY_NUMBERS else min(FEW_KMEANS_ITER, KMEANS_NUMBERS // numbers)
+    seed = int(rng.integers(2**31 - 1))
+    if weight is not None:  # scikit-learn casts them to the dtype of the rows
+        weight = np.ldexp(weight, -np.frexp(weight.max())[1])
+    init, n_init = "k-means++", policy.POLICY.kmeans_runs if few and max_iter > 1 else 1
+    if not few:
+        chosen = rng.choice(len(x), size=min(len(x), SEED_ROWS * n_clusters), replace=False)
+        greedy = len(chosen) * n_clusters * width <= GREEDY_NUMBERS
+        trials = 2 + int(np.log(n_clusters)) if greedy else 1
+        init = initialize.euclidean_centres(x[chosen], n_clusters, trials, rng)
+    if max_iter == 0:
+        return initialize.nearest_centres(x, init)
+    with warnings.catch_warnings():
+        # fewer distinct rows than clusters: the remaining clusters start from the prior
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return KMeans(n_clusters, init=init, n_init=n_init, max_iter=max_iter, random_state=seed).fit(
+            x, sample_weight=weight
+        ).labels_  # fmt: skip
+
+
+def column_scales(x):
+    """Standard deviations of the columns; the size of the entries for constant columns, one for zeros."""
+    return scales_or_size(x.std(axis=0, dtype=np.float64), x)
+
+
+def column_ranges(x):
+    """Ranges of the columns; constant columns and zeros as in ``column_scales``."""
+    return scales_or_size(np.ptp(x, axis=0), x)
+
+
+def scales_or_size(scales, x):
+    """The scales of the columns; for a constant column the size of its entries, and one for zeros."""
+    size = np.abs(x).max(axis=0, initial=0.0)
+    return np.where(scales > CONSTANT * size, scales, np.where(size > 0, size, 1.0)).astype(x.dtype)

@@ -1,1 +1,0 @@
-"""Initialisation of Gaussian mixtures: seeds and their comparison, splitting, exchanges."""
