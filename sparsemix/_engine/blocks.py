@@ -194,7 +194,7 @@ def spans(n, size):
 
 def tile_size(n_components):
     """Rows of a tile."""
-    return int(np.clip(TILE_WEIGHTS // n_components // 64 * 64, 64, 512))
+    return min(max(TILE_WEIGHTS // n_components // 64 * 64, 64), 512)
 
 
 def shares(n, tile, n_shares):

@@ -41,6 +41,8 @@ class Groups:
 
     def shares(self, n_shares):
         """Ranges of components with about equally many entries."""
+        if n_shares == 1:
+            return [(0, len(self.starts) - 1)]
         bounds = np.searchsorted(self.starts, np.linspace(0, self.starts[-1], n_shares + 1)[1:-1])
         bounds = [0, *bounds, len(self.starts) - 1]
         return [(int(a), int(b)) for a, b in pairwise(bounds) if b > a]

@@ -105,9 +105,11 @@ def as_constants(values, dtype):
 
 def as_factors(values, dtype):
     """Scale factors of rows cast to a dtype, (K, ...), or (D, ...) if tied; raises if they overflow."""
+    if values.dtype == dtype:
+        return values
     with np.errstate(over="ignore"):
         out = values.astype(dtype, copy=False)
-    if dtype != np.float64 and not np.isfinite(out).all():
+    if not np.isfinite(out).all():
         raise ValueError(
             f"a component is so narrow that the inverse of its spread is beyond {dtype}; raise reg_covar or "
             "covariance_prior, or give rows of float64"
