@@ -39,6 +39,8 @@ PACKAGES = (
 LONG_FILES = {
     "mixture/_sparse_gaussian_mixture.py": "half of an estimator's file is its documentation",
 }
+# Names of variables that hold models.
+MODELS = {"model", "learner", "evidence_model", "plain", "one", "hard", "exact", "search"}
 ROOT_MODULES = {"__init__.py", "__main__.py", "_compat.py", "_typing.py", "_version.py"}
 # Modules of one kind per folder.
 MOST_MODULES = 12
@@ -140,6 +142,18 @@ def test_packages_import_those_listed_before_them():
             continue
         if here not in PACKAGES or PACKAGES.index(target) > PACKAGES.index(here):
             wrong.append(f"{place} imports {base}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_models_of_mixtures_are_not_written_into_from_outside():
+    """Functions that need another model make one (``altered``), or call a method of the model."""
+    wrong = []
+    for path in (each for part in ("_heuristics", "_estimator", "mixture") for each in (PACKAGE / part).rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+            for target in (each for one in targets for each in getattr(one, "elts", [one])):
+                if isinstance(target, ast.Attribute) and ast.unparse(target.value).split(".")[-1] in MODELS:
+                    wrong.append(f"{path.name}, line {node.lineno}: {ast.unparse(target)}")
     assert not wrong, "\n".join(wrong)
 
 

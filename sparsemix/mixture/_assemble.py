@@ -18,6 +18,7 @@ from sparsemix._heuristics.mixture.policy import few_components
 from sparsemix._heuristics.mixture.start import Start, data_gaussian, subset
 from sparsemix._models.mixture.model import MaximumLikelihoodMixture, VariationalMixture
 from sparsemix._stats import symmetric
+from sparsemix._stats.altered import altered
 from sparsemix._stats.families import GAUSSIANS
 from sparsemix._stats.weights import DirichletWeights, StickBreakingWeights
 from sparsemix.mixture._estimator import kept_entries
@@ -64,16 +65,16 @@ def start_fit(params, rows, rng, workers, n_init_iter):
     seeding = params.init_params if isinstance(params.init_params, str) else "auto"
     given = Given.of(params.init_params, plain, len(rows), kept)
     start = Start(plain, learner, seeding, n_init_iter, size, given, params.n_init)
+    classes = None
     if rows.labels is not None:
         refuse_values(params.init_params)
-        model.classes = rows.number()
+        classes = rows.number()
         start.row_labels = rows.numbers
     stats = start.stats(seen, rng, workers)
     if plain is not model:
         selection = subset(rows, max(size, model.n_components), rng)
         stats = with_loadings(model, plain, stats, seen, selection, rng, workers)
-    model.owners = start.owners
-    set_evidence_model(model, learner)
+    model = with_evidence_model(altered(model, classes=classes, owners=start.owners), learner)
     return FitSetup(rows, model, stats, about={"init_params_": start.method})
 
 
@@ -126,10 +127,8 @@ def assemble(params, rows, workers):
         sticks = params.weight_concentration_prior_type == "dirichlet_process"
         weights = (StickBreakingWeights if sticks else DirichletWeights)(concentration)
         model = VariationalMixture(family, weights, prior, *sizes, floor=floor, learn_scales=learn_scales)
-    model.incomplete, model.annotated = rows.incomplete, rows.annotated
-    learner = VariationalMixture(plain, even, prior, *sizes, floor=floor, learn_scales=learn_scales)
-    learner.wide_prior = plain.prior(data)
-    return rows, model, learner
+    scales = {"floor": floor, "learn_scales": learn_scales, "wide_prior": plain.prior(data)}
+    return rows, model.for_rows(rows), VariationalMixture(plain, even, prior, *sizes, **scales)
 
 
 def judging_prior(family, data, n_components, mass):
@@ -138,10 +137,9 @@ def judging_prior(family, data, n_components, mass):
     return replace(prior, scale=prior.scale * covariance_share(family.n_features, n_components, mass))
 
 
-def set_evidence_model(model, learner):
-    """Give an EM model the prior of its initialisation to evaluate births."""
-    if model.posterior is None:
-        model.evidence_model, learner.table = learner, None
+def with_evidence_model(model, learner):
+    """The model; with EM it gets the prior of its initialisation to evaluate births."""
+    return altered(model, evidence_model=altered(learner, table=None)) if model.posterior is None else model
 
 
 def type_of(family, params):

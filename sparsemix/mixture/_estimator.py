@@ -1,7 +1,7 @@
 """Base class of mixtures with any likelihood: fits, streams, predictions and densities."""
 
 import numbers
-from copy import copy
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -29,6 +29,7 @@ from sparsemix._estimator.input.checks import (
 )
 from sparsemix._models.mixture.candidates import PATIENCE, CandidateLists, CandidateSearch
 from sparsemix._models.mixture.linear_search import SparseSearch
+from sparsemix._stats.altered import altered
 from sparsemix._typing import Array, Folder, RowsLike, Weights
 from sparsemix.mixture._fitted import FittedMixture
 from sparsemix.mixture._initial_values import refuse_responsibilities
@@ -236,8 +237,7 @@ class MixtureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Densit
         check_is_fitted(self)
         X = self._checked(X)
         rows = self._rows(X)
-        model = copy(self._reading(self._fitted.model, rows))
-        model.search = None  # exact
+        model = altered(self._reading(self._fitted.model, rows), search=None)  # exact
         with Workers(self._params.n_jobs) as workers:
             resp, _ = respond(model, rows, slice(0, len(rows)), workers)
         return resp.to_csr(model.n_components).astype(features.feature_dtype(X), copy=False)
@@ -382,27 +382,26 @@ class MixtureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Densit
     def _begin_fit(self, rows, rng, workers, warm):
         self._check_enough(rows, "give more rows or lower n_components")
         begin = self._resumed(rows) if warm else self._started(rows, rng, workers)
-        rows, model = begin.rows, begin.model
-        begin.schedule = self._make_schedule(rows, rng)
-        model.search = self._make_search(rng, begin.schedule.step_rows, rows.sparse)
-        if model.search is not None and rows.source is None:
-            rows.memory = CandidateLists(len(rows), model.search.size)
-        return begin
+        rows, schedule = begin.rows, self._make_schedule(begin.rows, rng)
+        search = self._make_search(rng, schedule.step_rows, rows.sparse)
+        if search is not None and rows.source is None:
+            rows.memory = CandidateLists(len(rows), search.size)
+        return replace(begin, schedule=schedule, model=altered(begin.model, search=search))
 
     def _begin_stream(self, rows, rng, workers):
         self._check_enough(rows, "give the first call of partial_fit at least n_components rows")
         begin = self._started(rows, rng, workers, stream=True)
-        begin.model.search = self._make_search(rng, len(rows), rows.sparse, stored=False)
-        return begin
+        search = self._make_search(rng, len(rows), rows.sparse, stored=False)
+        return replace(begin, model=altered(begin.model, search=search))
 
     def _structure(self):
         return super()._structure() | {"inference": "vb" if self._fitted.model.variational else "em"}
 
     def _resumed(self, rows):
         """Setup of a fit that continues from the fitted mixture."""
-        params, model, stats = self._params, copy(self._fitted.model), self._fitted.stats.copy()
+        params, stats = self._params, self._fitted.stats.copy()
         check_continues(params, self._structure())
-        model.search, model.n_nonzero = None, kept_entries(params)
+        model = altered(self._fitted.model, search=None, n_nonzero=kept_entries(params))
         stats.scale(rows.mass / float(stats["mass"]))
         return FitSetup(rows, model, stats)
 
@@ -478,14 +477,14 @@ class MixtureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Densit
     def _attributes(self, monitor):
         attributes = super()._attributes(monitor)
         if self._params.candidates == "auto":
-            attributes["_fitted"].model.search = None  # rows of a stream have no lists
+            attributes["_fitted"].model.use(None)  # rows of a stream have no lists
         return attributes
 
     def _before_block(self, rows, workers):  # noqa: ARG002
-        model, n_nonzero = copy(self._fitted.model), kept_entries(self._params)
+        model, n_nonzero = self._fitted.model, kept_entries(self._params)
         if n_nonzero != model.n_nonzero:
             short = model.search is not None and model.search.size < n_nonzero
-            model.n_nonzero, model.search = n_nonzero, None if short else model.search
+            model = altered(model, n_nonzero=n_nonzero, search=None if short else model.search)
             self._fitted = FittedMixture(model, self._fitted.stats.copy())
         return rows
 

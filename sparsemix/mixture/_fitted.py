@@ -9,6 +9,7 @@ from sparsemix._engine import blocks
 from sparsemix._estimator.input.checks import check_explained
 from sparsemix._kernels.vectors._log_sum import log_sum_exp
 from sparsemix._models.mixture.missing import IncompleteTable
+from sparsemix._stats.altered import altered
 
 
 class FittedMixture:
@@ -30,14 +31,12 @@ class FittedMixture:
             vars(self).pop(name, None)
 
     def __getstate__(self):
-        model = copy(self.model)
-        model.table = None
-        return {"model": model, "stats": self.stats, "_tables": {}}
+        return {"model": altered(self.model, table=None), "stats": self.stats, "_tables": {}}
 
     def ready(self):
         """The model with the table of its local steps, which pickles lack."""
         if self.model.table is None:
-            self.model.table = self.model.table_of(self.expected, self.stats)
+            self.model = altered(self.model, table=self.model.table_of(self.expected, self.stats))
         return self.model
 
     @cached_property

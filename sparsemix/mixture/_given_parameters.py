@@ -19,7 +19,7 @@ from sparsemix.mixture._assemble import (
     judging_prior,
     make_family,
     make_floor,
-    set_evidence_model,
+    with_evidence_model,
 )
 from sparsemix.mixture._estimator import BATCH_ROWS, kept_entries
 from sparsemix.mixture._fitted import FittedMixture
@@ -120,8 +120,8 @@ def given_mixture(params, search, weights, means, covariances):
     scale = DataScale.of(data, shift, 1.0, ColumnLimits.none(family.n_features), np.float64)
     prior = judging_prior(family.plain, scale.gaussian, n_components, 1.0)
     even, floor = DirichletWeights(1.0 / n_components), make_floor(params.reg_covar, scale)
-    set_evidence_model(model, VariationalMixture(family.plain, even, prior, *sizes, floor=floor))
-    model.search = search
+    model = with_evidence_model(model, VariationalMixture(family.plain, even, prior, *sizes, floor=floor))
+    model.use(search)
     model.take(gaussians, stats)
     return FittedMixture(model, stats)
 

@@ -5,12 +5,12 @@ point of the bound and would stay zero. So each component takes the principal di
 found by a few power iterations, with their explained variances (Tipping and Bishop 1999, Section 3.2).
 """
 
-from copy import copy
 
 import numpy as np
 
 from sparsemix._engine.blocks import Rows
 from sparsemix._engine.loop import collect, respond
+from sparsemix._stats.altered import altered
 from sparsemix._stats.families import FactorAnalysers, FactorView
 
 # Power iterations, each an epoch over the rows of the initialisation.
@@ -22,17 +22,14 @@ LEAST = 0.05
 
 def plain_model(model):
     """The model without loadings."""
-    plain = copy(model)
-    plain.family = model.family.plain
-    return plain
+    return altered(model, family=model.family.plain)
 
 
 def with_loadings(model, plain, stats, rows, selection, rng, workers):
     """Initial statistics of ``model`` from those of ``plain`` and the selected rows."""
     plain.global_step(stats, workers.split)
     start = plain.point_estimate(stats)
-    hard = copy(plain)
-    hard.n_nonzero = 1
+    hard = altered(plain, n_nonzero=1)
     x = Rows(rows.read(selection), rows.weight(selection))
     everything = slice(0, len(x))
     resp, _ = respond(hard, x, everything, workers)
@@ -44,9 +41,7 @@ def with_loadings(model, plain, stats, rows, selection, rng, workers):
 
 def sums(model, family, x, resp, workers):
     """Statistics of the rows under a family with given factor directions."""
-    model = copy(model)
-    model.family = family
-    return collect(model, x, slice(0, len(x)), workers, given=resp)
+    return collect(altered(model, family=family), x, slice(0, len(x)), workers, given=resp)
 
 
 def principal(model, start, sums_of, rng):
@@ -58,9 +53,7 @@ def principal(model, start, sums_of, rng):
     units = np.sqrt(start.covariances)[:, None]
     directions = orthonormal(rng.standard_normal((model.n_components, rank, d)))
     for step in range(POWER_STEPS):
-        family = copy(model.family)
-        family.view = FactorView.of_directions(directions / units, start.means)
-        stats = sums_of(family)
+        stats = sums_of(altered(model.family, view=FactorView.of_directions(directions / units, start.means)))
         if step < POWER_STEPS - 1:
             moved = stats["cross"] - stats["factor_first"][:, :, None] * start.means[:, None]
             directions = orthonormal(moved / units)

@@ -13,6 +13,7 @@ from sparsemix._heuristics.mixture.start import one_component, subset
 from sparsemix._models.mixture.missing import IncompleteTable
 from sparsemix._models.mixture.model import MixtureModel
 from sparsemix._stats import symmetric
+from sparsemix._stats.altered import altered
 from sparsemix._stats.families import FullGaussian, Gaussians
 
 # Steps of expectation maximisation for one Gaussian, and number of rows that they use.
@@ -100,9 +101,7 @@ def sampled_gaussian(family, rows, workers):
 
 def reading(family, rows, gaussian):
     """A model of one component that completes rows under a Gaussian."""
-    one = MixtureModel(family, None, 1, 1, rows.dtype, rows.shift)
-    one.incomplete, one.table = True, table_of(gaussian)
-    return one
+    return altered(MixtureModel(family, None, 1, 1, rows.dtype, rows.shift), incomplete=True, table=table_of(gaussian))
 
 
 def table_of(gaussian):

@@ -2,7 +2,7 @@
 """
 
 import numbers
-from copy import copy
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -27,6 +27,7 @@ from sparsemix._heuristics.mixture.births import Births, late_births
 from sparsemix._heuristics.mixture.policy import few_components
 from sparsemix._heuristics.mixture.repairs import Repairs, widened
 from sparsemix._heuristics.mixture.start import SEEDINGS, one_component
+from sparsemix._stats.altered import altered
 from sparsemix._stats.families import GAUSSIANS
 from sparsemix._typing import Folder, RowsLike, Seed, Weights
 from sparsemix.mixture._annotations.labels import check_labels
@@ -471,7 +472,8 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
     def _begin_fit(self, rows, rng, workers, warm):
         begin = super()._begin_fit(rows, rng, workers, warm)
         if begin.rows.annotated:
-            begin.model.search = begin.rows.memory = None
+            begin.rows.memory = None
+            begin.model.use(None)
         return begin
 
     def _structure(self):
@@ -479,10 +481,8 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
 
     def _resumed(self, rows):
         begin = super()._resumed(rows)
-        begin.rows, begin.about = self._seen_by(begin.model, rows), {"init_params_": "warm"}
-        begin.model.incomplete |= begin.rows.incomplete
-        begin.model.annotated |= begin.rows.annotated
-        return begin
+        rows = self._seen_by(begin.model, rows)
+        return replace(begin, rows=rows, model=begin.model.for_rows(rows), about={"init_params_": "warm"})
 
     def _directions(self, n_features):
         family, rank = class_and_rank(self._params.covariance_type)
@@ -520,8 +520,7 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
     def _view(self, model, rows, n_seen):  # noqa: ARG002
         rows = self._seen_by(model, rows)
         if rows.annotated and model.search is not None:
-            model = copy(model)
-            model.search = None
+            model = altered(model, search=None)
         fitted = getattr(self, "_fitted", None)  # the model of a fit over blocks knows what they lack
         return model if fitted is None or fitted.model is not model else self._reading(model, rows), rows
 

@@ -19,6 +19,7 @@ from sparsemix._engine.loop import Hook, collect, respond
 from sparsemix._heuristics.mixture import policy
 from sparsemix._heuristics.mixture.splitting import Splitting, cut_gains, merge_losses, most_likely
 from sparsemix._models.mixture.candidates import PERIOD, CandidateLists, PairTable, expected_weights, nearest
+from sparsemix._stats.altered import altered
 from sparsemix._stats.responsibilities import SparseResponsibilities
 
 # Number of parents to try for each possible birth; number of sampled rows of each parent, also per dimension.
@@ -78,8 +79,7 @@ class Births(Hook):
             undo.append(memory.saved())
         if schedule.has_bound:
             self._before = model.lower_bound(before), before, dict(vars(model)), undo
-        if model.search is not None:
-            model.search = model.search.renewed()
+        model.renew_search()
         model.global_step(stats, workers.split)
         if rows.source is not None:
             rows.source.changed(stats)
@@ -96,8 +96,7 @@ class Births(Hook):
         for each in undo:
             each()
         vars(model).update(parameters)
-        if model.search is not None:
-            model.search = model.search.renewed()
+        model.renew_search()
         model.global_step(before, workers.split)
         if rows.source is not None:
             rows.source.changed(before)
@@ -132,8 +131,7 @@ def looked(model, rows, selection, workers):
     """
     some = copy(rows)
     if rows.source is not None:
-        model = copy(model)
-        model.search = None
+        model = altered(model, search=None)
     elif rows.memory is not None:
         some = Rows(rows.read(selection), rows.weight(selection))
         some.memory = CandidateLists(len(some), rows.memory.lists.shape[1])
@@ -214,8 +212,7 @@ def gained(model, stats, rows, labels, hosts, workers):
     """Gain of each new component over a merge with the old component that hosts most of its rows."""
     together = np.zeros((labels.max(initial=-1) + 1, stats.n_components))
     np.add.at(together, (labels[labels >= 0], hosts[labels >= 0]), 1.0)
-    evidence_model = copy(model.evidence_model)
-    evidence_model.table = model.table
+    evidence_model = altered(model.evidence_model, table=model.table)
     born = of_labels(model, rows, labels, workers).take(np.arange(len(together)))
     return cut_gains(evidence_model, stats.take(together.argmax(axis=1)), born)
 
@@ -254,8 +251,7 @@ def with_births(model, stats, rows, labels, gains, workers):
     place[order[: len(places)]] = places
     seen = stats + of_labels(model, rows, np.where(labels < 0, -1, place[labels]), workers)
     model = copy(model)
-    if model.search is not None:
-        model.search = model.search.renewed()
+    model.renew_search()
     model.global_step(seen, workers.split)
     return model, stats
 
@@ -266,8 +262,7 @@ def merge(model, stats, gains, workers):
     Each component is in at most one merge. Return (kept, lost) of each.
     """
     model = copy(model)
-    if model.search is not None:
-        model.search = model.search.renewed()
+    model.renew_search()
     model.global_step(stats, workers.split)
     merged = []
     for gain, (kept, lost), of_pair in zip(gains, *mergers(model, stats), strict=False):
@@ -291,8 +286,7 @@ def mergers(model, stats):
     second = nearest(gaussians, model.table, n_partners).ravel()
     pairs = np.unique(np.sort(np.stack([first, second], axis=1)[first != second], axis=1), axis=0)
     pairs = pairs[(stats["count"][pairs] >= FREE).all(axis=1)]
-    evidence_model = copy(model.evidence_model)
-    evidence_model.table = model.table
+    evidence_model = altered(model.evidence_model, table=model.table)
     gain = -merge_losses(evidence_model, stats, pairs)
     moments, natural, constants = expected_weights(gaussians, model.table)
 

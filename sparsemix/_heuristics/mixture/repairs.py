@@ -1,11 +1,10 @@
 """Checks of candidate lists: a few rows try all components, which shows how much the lists miss."""
 
-from copy import copy
-
 import numpy as np
 
 from sparsemix._engine.loop import Hook, respond
 from sparsemix._heuristics.mixture.births import looked
+from sparsemix._stats.altered import altered
 
 # Number of rows to check, and the acceptable loss: nats of the log sum of the weights of their best components.
 ROWS = 500
@@ -14,10 +13,7 @@ MISSED = 0.05
 
 def missed(model, rows, selection, workers):
     """Mean gain of rows that try all components, in nats."""
-    exact = copy(model)
-    exact.search = None
-    x = copy(rows)
-    x.memory = None
+    exact, x = altered(model, search=None), altered(rows, memory=None)
     gain = respond(exact, x, selection, workers)[0].log_z - looked(model, rows, selection, workers).log_z
     return float(gain.mean())
 
@@ -37,8 +33,7 @@ def repaired_lists(epoch, model, rows, workers):
     sample = np.random.default_rng(epoch).choice(len(rows), size=min(ROWS, len(rows)), replace=False)
     if missed(model, rows, np.sort(sample), workers) <= MISSED:
         return False
-    model.search = copy(model.search)
-    model.search.all_first, model.search.groups, model.search.by_groups = True, None, False
+    model.use(altered(model.search, all_first=True, groups=None, by_groups=False))
     rows.memory.visits[:] = 0
     return True
 
@@ -47,7 +42,5 @@ def widened(model, rows, workers):
     """The model of a stream; its rows try a larger share of the components if the current share misses much."""
     sample = np.arange(0, len(rows), max(1, len(rows) // ROWS))
     while model.search.share < 1.0 and missed(model, rows, sample, workers) > MISSED:
-        model = copy(model)
-        model.search = copy(model.search)
-        model.search.share *= 2.0
+        model = altered(model, search=altered(model.search, share=2.0 * model.search.share))
     return model

@@ -16,6 +16,7 @@ from sparsemix._engine.loop import collect, respond
 from sparsemix._heuristics.mixture import policy
 from sparsemix._heuristics.mixture.seeds import column_scales
 from sparsemix._models.mixture.candidates import PERIOD, CandidateLists, CandidateSearch, PairTable
+from sparsemix._stats.altered import altered
 from sparsemix._stats.responsibilities import SparseResponsibilities
 
 # Minimum number of components for lists of candidates, and their length.
@@ -241,11 +242,11 @@ def climb(model, rows, resp, most, workers, tol=0.0):
     stats = collect(model, rows, everything, workers, given=resp)
     model = copy(model)
     if model.n_components >= LISTS_FROM:
-        rows = copy(rows)
-        rows.memory = CandidateLists(len(rows), max(LIST_SIZE, model.n_nonzero))
-        rows.memory.lists[:, : resp.indices.shape[1]] = resp.indices
-        rows.memory.visits[:] = max(1, PERIOD - most)  # end of a search period: few random components
-        model.search = CandidateSearch(rows.memory.lists.shape[1], seed=0, every=PERIOD)
+        lists = CandidateLists(len(rows), max(LIST_SIZE, model.n_nonzero))
+        lists.lists[:, : resp.indices.shape[1]] = resp.indices
+        lists.visits[:] = max(1, PERIOD - most)  # end of a search period: few random components
+        rows = altered(rows, memory=lists)
+        model.use(CandidateSearch(lists.lists.shape[1], seed=0, every=PERIOD))
     for _ in range(most):
         model.global_step(stats, workers.split)
         resp, x = respond(model, rows, everything, workers)
@@ -266,7 +267,5 @@ def most_likely(resp):
 
 def sized(model, n_components):
     """The model with another number of components."""
-    model = copy(model)
-    model.n_components, model.table, model.search = n_components, None, None
-    model.n_nonzero = min(max(2, model.n_nonzero), n_components)
-    return model
+    n_nonzero = min(max(2, model.n_nonzero), n_components)
+    return altered(model, n_components=n_components, n_nonzero=n_nonzero, table=None, search=None)

@@ -12,6 +12,7 @@ from sparsemix._heuristics.mixture.labelled import balanced, clusters_of_labels
 from sparsemix._heuristics.mixture.seeds import column_ranges, column_scales, kmeans
 from sparsemix._heuristics.mixture.splitting import climb, grow, sized
 from sparsemix._models.mixture.model import MixtureModel
+from sparsemix._stats.altered import altered
 from sparsemix._stats.families import Gaussians
 from sparsemix._stats.responsibilities import SparseResponsibilities
 
@@ -181,8 +182,8 @@ class Start:
 
     def _assign(self, gaussians, rows, selection, workers):
         """The most likely component of each row under equal weights."""
-        self.hard.table = gaussians.table(np.zeros(self.model.n_components), self.model.dtype)
-        return respond(self.hard, rows, selection, workers)[0]
+        table = gaussians.table(np.zeros(self.model.n_components), self.model.dtype)
+        return respond(altered(self.hard, table=table), rows, selection, workers)[0]
 
 
 def subset(rows, size, rng):

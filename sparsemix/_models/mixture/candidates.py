@@ -15,6 +15,7 @@ from sparsemix._kernels.vectors._simd import aligned_empty
 from sparsemix._models.mixture.groups import groups_of
 from sparsemix._models.mixture.missing import IncompletePairs, IncompleteTable
 from sparsemix._stats import symmetric
+from sparsemix._stats.altered import altered
 
 # Number of neighbours of each listed component, and of random components, that a row tries.
 NEIGHBOURS = 8
@@ -124,9 +125,7 @@ class CandidateSearch:
 
     def renewed(self):
         """The search after components were replaced: the next step recomputes neighbours."""
-        new = copy(self)
-        new.neighbours = None
-        return new
+        return altered(self, neighbours=None)
 
     def prepare(self, table):
         """Convert the table for pairs before local steps; the result is neither copied nor pickled."""

@@ -1,6 +1,5 @@
 """Models of mixtures: local step, sums, global step, bound."""
 
-from copy import copy
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -10,6 +9,7 @@ from sparsemix._kernels.gaussians import _accumulate
 from sparsemix._kernels.vectors import _topl
 from sparsemix._models.mixture import annotated, missing
 from sparsemix._models.mixture.candidates import TILE, TILE_ONCE
+from sparsemix._stats.altered import altered
 from sparsemix._stats.families import serial
 from sparsemix._stats.responsibilities import SparseResponsibilities
 from sparsemix._stats.weights import MaximumLikelihoodWeights
@@ -98,9 +98,15 @@ class MixtureModel:
         """
         if self.search is None or self.search.sparse == rows.sparse:
             return self
-        seen = copy(self)
-        seen.search = None
-        return seen
+        return altered(self, search=None)
+
+    def use(self, search):
+        """Let local steps find candidates by this search, or compute all components if it is None."""
+        self.search = search
+
+    def renew_search(self):
+        """Let the next step recompute neighbours, after components were replaced."""
+        self.search = None if self.search is None else self.search.renewed()
 
     def empty_stats(self, rows=None, selection=None):  # noqa: ARG002
         """Statistics of no rows; those of sparse rows have sparse sums."""
@@ -181,11 +187,13 @@ class MixtureModel:
         """Lower bound of all rows in nats ([HS16] Eqs. 4 and 18)."""
         return self.weights.evidence(stats["count"]) + self.data_bound(stats) + float(stats["entropy"])
 
+    def for_rows(self, rows):
+        """This model for rows that may have missing values or labels."""
+        return altered(self, incomplete=self.incomplete or rows.incomplete, annotated=self.annotated or rows.annotated)
+
     def reading_more(self, rows, gaussians, stats):
         """This model for rows with missing values or annotations, under the Gaussians of its last step."""
-        model = copy(self)
-        model.incomplete |= rows.incomplete
-        model.annotated |= rows.annotated
+        model = self.for_rows(rows)
         model._make_table(gaussians, stats, serial)
         return model
 
@@ -203,17 +211,19 @@ class MixtureModel:
 class VariationalMixture(MixtureModel):
     """Variational Bayes: q(pi) and q(phi_k) are the priors plus the statistics.
 
-    With ``learn_scales`` B_0 of component k is s_k times that of ``prior``. s_k >= 1 maximises the bound given the
-    statistics. It is a function of the statistics, so that any kind of step works and no bound falls.
+    ``wide_prior`` has the scale of all rows, for initialisations. With ``learn_scales`` B_0 of component k is s_k times
+    that of ``prior``. s_k >= 1 maximises the bound given the statistics. It is a function of the statistics, so that
+    any kind of step works and no bound falls.
     """
 
     variational = True
 
-    def __init__(self, family, weights, prior, *args, floor=None, learn_scales=False, **kwargs):
+    def __init__(self, family, weights, prior, *args, floor=None, learn_scales=False, wide_prior=None, **kwargs):
         super().__init__(family, weights, *args, **kwargs)
         self.prior = prior
         self.floor = floor
         self.learn_scales = learn_scales
+        self.wide_prior = wide_prior
 
     @property
     def evidence_model(self):

@@ -1,11 +1,14 @@
 """Base class of the mixtures with linear likelihoods: initial statistics, and rows of fits and predictions."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from sparsemix._compat import StrOptions
 from sparsemix._estimator.additive import FitSetup
 from sparsemix._estimator.input.checks import of_positive_weight
 from sparsemix._models.mixture.model import LinearMixture
+from sparsemix._stats.altered import altered
 from sparsemix._stats.weights import DirichletWeights, MaximumLikelihoodWeights
 from sparsemix.mixture._estimator import CONSTRAINTS, MixtureEstimator, kept_entries
 from sparsemix.mixture._linear._rows import SparseDocuments
@@ -56,8 +59,7 @@ class LinearEstimator(MixtureEstimator):
 
     def _resumed(self, rows):
         begin = super()._resumed(rows)
-        begin.model.dtype = np.dtype(rows.dtype)
-        return begin
+        return replace(begin, model=altered(begin.model, dtype=np.dtype(rows.dtype)))
 
     def _checked(self, X, density=False):
         X = self._check(X, reset=False)

@@ -1,6 +1,5 @@
 """Initialisation of mixtures of linear likelihoods: k-means++ in the divergence of the likelihood."""
 
-from copy import copy
 
 import numpy as np
 
@@ -9,6 +8,7 @@ from sparsemix._engine.loop import collect, respond
 from sparsemix._engine.schedules import Stochastic
 from sparsemix._estimator.input.gaussian_prior import check_means
 from sparsemix._heuristics.mixture.start import subset
+from sparsemix._stats.altered import altered
 from sparsemix._stats.responsibilities import SparseResponsibilities
 from sparsemix._stats.weights import MaximumLikelihoodWeights
 from sparsemix.mixture._initial_values import check_responsibilities, given_values
@@ -50,8 +50,7 @@ def start(params, model, rows, rng, workers, sums_of):
 
 def nearest(model, rows, selection, sums, workers):
     """Statistics of the chosen rows, each in the most likely of components with these sums for one row."""
-    learner = copy(model)
-    learner.variational, learner.weights, learner.n_nonzero = False, MaximumLikelihoodWeights(), 1
+    learner = altered(model, variational=False, weights=MaximumLikelihoodWeights(), n_nonzero=1)
     stats = model.empty_stats()
     size = rows.mass / model.n_components
     stats["count"] += size
@@ -77,8 +76,7 @@ def smoothed(model, rows, numbers, stats, n_epochs_done, rng, workers):
 
     With few words and many clusters, exp E[log phi] gives all words to the cluster that leads by chance; means do not.
     """
-    learner = copy(model)
-    learner.variational, learner.weights = False, MaximumLikelihoodWeights()
+    learner = altered(model, variational=False, weights=MaximumLikelihoodWeights())
     step_rows = max(1, -(-len(numbers) // FIRST_STEPS))
     steps = Stochastic(len(numbers), step_rows, rng, DECAY, OFFSET, rows.mass)
     for _ in range(n_epochs_done):
