@@ -12,7 +12,7 @@ from scipy import sparse
 
 from sparsemix._engine.documents import csr_rows
 from sparsemix._estimator.blockwise import block_named
-from sparsemix._estimator.input.forms import check_starts, is_frame, numbers_of
+from sparsemix._estimator.input.forms import check_starts, check_whole, damage_named, is_frame, numbers_of
 from sparsemix._estimator.input.integers import integers_of
 from sparsemix._estimator.parameters import plain_arguments
 from sparsemix._typing import RowsLike
@@ -109,7 +109,9 @@ def from_arrays(X: RowsLike, rows: int | None = None) -> Blocks:
     elif X.format != "csr":
         raise TypeError(f"X is a sparse matrix in {X.format.upper()} format; give CSR, whose rows are contiguous")
     else:
-        check_starts(X, "X")
+        with damage_named("X"):
+            check_whole(X.indices, X.indptr)
+            check_starts(X.indptr, X.shape[0], min(len(X.indices), len(X.data)))
     if X.ndim != 2:
         raise ValueError(f"X has {X.ndim} dimensions; give rows and columns")
     return ArrayBlocks(X, rows)
