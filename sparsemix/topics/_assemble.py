@@ -8,10 +8,10 @@ from sparsemix._engine.blocks import spans
 from sparsemix._engine.documents import Documents
 from sparsemix._engine.sweeps import RowState
 from sparsemix._estimator.input.checks import LARGEST_COUNT, SMALLEST_PRIOR, check_magnitude, of_positive_weight
-from sparsemix._estimator.input.forms import floats_of
+from sparsemix._estimator.input.forms import floats_of, row_of
 from sparsemix._models.topics.exact_model import ExactModel
 from sparsemix._models.topics.sweep_models import GibbsModel, SecondOrderModel, ZeroOrderModel
-from sparsemix.metrics._checks import check_token_list, first_part, row_of
+from sparsemix.metrics._checks import check_token_list, first_part
 from sparsemix.topics import _start
 
 # Topics with a smaller share of a document's tokens are not remembered between visits.

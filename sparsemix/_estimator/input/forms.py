@@ -10,6 +10,7 @@ from operator import attrgetter
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils import check_array
 
 # Every other type of numbers becomes float64, which holds all its values, or is infinite where they are too large.
 TYPES = (np.float64, np.float32, np.int64, np.int32)
@@ -114,6 +115,22 @@ def check_axes(X, name="X"):
         )
 
 
+def table_of(X, name="X", dtype=TYPES, accept_sparse=True, estimator=None):
+    """The numbers of X as an array or CSR with two axes and at least one row and column, in one of the types."""
+    with np.errstate(over="ignore"):
+        X = numbers_of(X, name)
+        check_axes(X, name)
+        return check_array(
+            X, dtype=list(dtype), accept_sparse="csr" if accept_sparse else False, accept_large_sparse=True,
+            ensure_all_finite=False, estimator=estimator, input_name=name,
+        )  # fmt: skip
+
+
+def row_of(X, entry):
+    """Row of a stored entry of CSR, or of an entry of a dense array."""
+    return int(np.searchsorted(X.indptr, entry, side="right") - 1 if sparse.issparse(X) else entry // X.shape[1])
+
+
 def floats_of(X, name):
     """The numbers of a dense array-like as float64; the argument of a parameter or a weight."""
     if sparse.issparse(X):
@@ -204,12 +221,8 @@ def is_sparse(X):
     """Whether X is read as a sparse matrix: it is one, or a data frame all of whose columns are sparse."""
     if sparse.issparse(X):
         return True
-    return hasattr(X, "iloc") and len(X.shape) == 2 and X.shape[1] > 0 and all(map(is_sparse_type, X.dtypes))
-
-
-def is_sparse_type(dtype):
-    """Whether this is a sparse type of pandas."""
-    return hasattr(dtype, "fill_value")
+    is_table = hasattr(X, "iloc") and X.ndim == 2 and X.shape[1] > 0
+    return is_table and all(hasattr(dtype, "fill_value") for dtype in X.dtypes)
 
 
 def columns_of(X):
@@ -290,10 +303,7 @@ def from_compressed(X, data, indices, indptr, name):
         used = indptr[-1]
         parts = map(np.ascontiguousarray, (data[:used], indices[:used], indptr))  # kernels read no strided arrays
         out = make(tuple(parts), shape=X.shape)
-    starts = out.indptr
-    check_within(
-        out.indices, sizes[axis], kind, name, lambda entry: f"{line} {np.searchsorted(starts, entry, side='right') - 1}"
-    )
+    check_within(out.indices, sizes[axis], kind, name, lambda entry: f"{line} {row_of(out, entry)}")
     return out.tocsr()
 
 
@@ -393,7 +403,9 @@ def first_text(X):
     if is_frame(X):
         found = [first_text(np.asarray(column)) for _, column in columns_of(X)]
         return min((each for each in found if each is not None), default=None, key=lambda each: each[0])
-    if sparse.issparse(X) or not hasattr(X, "__iter__") or is_numeric(X) or isinstance(X, NO_ROWS):
+    if sparse.issparse(X) or not hasattr(X, "__iter__") or isinstance(X, NO_ROWS):
+        return None
+    if getattr(getattr(X, "dtype", None), "kind", "O") in "biufc":
         return None
     for row, cells in enumerate(X):
         if isinstance(cells, Mapping):
@@ -411,8 +423,3 @@ def is_number(text):
     except ValueError:
         return False
     return True
-
-
-def is_numeric(X):
-    """Whether the dtype of X excludes strings."""
-    return getattr(getattr(X, "dtype", None), "kind", "O") in "biufc"
