@@ -158,6 +158,15 @@ def longer_arrays(A):
     return out
 
 
+def fractions_in_integers(A):
+    """One number in two parts that the type of the matrix does not hold."""
+    out = sparse.lil_array(A.astype(np.int64))
+    row = next(i for i, columns in enumerate(out.rows) if columns)
+    out.rows[row].append(out.rows[row][0])
+    out.data[row] = [out.data[row][0] - 0.25, *out.data[row][1:], 0.25]
+    return out
+
+
 def typed(A, layout, dtype):
     """A matrix whose stored numbers have any type, which SciPy's own conversions may not know."""
     out = getattr(sparse, f"{layout}_array")(sparse.csr_array(A.astype(np.int64)))
@@ -200,6 +209,7 @@ SPARSE = {
     "unsorted": unsorted,
     "stored zeros": stored_zeros,
     "longer arrays": longer_arrays,
+    "lil with an array as a row": lambda A: changed(A, "lil", lambda X: X.rows.__setitem__(1, np.array(X.rows[1]))),
 }  # fmt: skip
 if PANDAS:
     SPARSE |= {"frame of sparse columns": lambda A: frame(A, "Sparse[int]")}
@@ -225,7 +235,7 @@ def repeated(A, layout="coo", dtype=np.int64):
 
 REPEATED = {
     f"{layout} with repeated places": lambda A, layout=layout: repeated(A, layout) for layout in ("coo", "csr", "lil")
-}
+} | {"lil with fractions among integers": fractions_in_integers}
 
 
 # -- refused
@@ -422,6 +432,7 @@ COMPRESSED = {
     **{f"the index {number}": ("indices", put(3, number)) for number in OUTSIDE},
     "another length": ("indptr", lambda starts: starts[:-1]),
     "falling indptr": ("indptr", put(1, FAR)),
+    "indptr that falls to no entries": ("indptr", lambda starts: put(slice(1, -1), 5)(0 * starts)),
     "a long indptr": ("indptr", put(-1, FAR)),
     "indptr from -5": ("indptr", put(0, -5)),
     "fractions as indices": ("indices", lambda numbers: numbers + 0.5),
@@ -454,7 +465,6 @@ DAMAGED = {
     "lil with fewer rows": ("lil", set_part("rows", lambda r: r[:-1])),
     "lil with fewer lists": ("lil", set_part("data", lambda d: d[:-1])),
     "lil with None as a row": ("lil", lambda X: X.rows.__setitem__(1, None)),
-    "lil with an array as a row": ("lil", lambda X: X.rows.__setitem__(1, np.array(X.rows[1]))),
     **{f"dok with the column {n}": ("dok", lambda X, n=n: move_entry(X, (0, n))) for n in (*OUTSIDE, 10**30)},
     **{f"dok with the row {n}": ("dok", lambda X, n=n: move_entry(X, (n, 0))) for n in OUTSIDE},
     "dok with a number as key": ("dok", lambda X: move_entry(X, 3)),

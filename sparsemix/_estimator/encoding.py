@@ -12,7 +12,7 @@ from importlib import import_module
 import numpy as np
 from scipy import sparse
 
-from sparsemix._estimator.input.forms import check_structure
+from sparsemix._estimator.input.forms import csr_of
 
 PACKAGE = __package__.partition(".")[0]
 
@@ -148,8 +148,7 @@ class Decoder:
     def _csr(self, parts):
         *arrays, shape = self.decode(parts)
         table = sparse.csr_array(tuple(arrays), shape=shape)
-        check_structure(table, "the saved table")
-        return table
+        return csr_of(table, "the saved table").astype(table.dtype, copy=False)
 
     def _generator(self, code):
         state = self.decode(code)

@@ -5,11 +5,10 @@ import numbers
 import numpy as np
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
-from sklearn.utils import check_array
 
 from sparsemix._engine.documents import canonical
 from sparsemix._estimator.input.checks import LARGEST_COUNT
-from sparsemix._estimator.input.forms import TYPES, check_axes, floats_of, numbers_of
+from sparsemix._estimator.input.forms import floats_of, numbers_of, row_of, table_of
 
 # Tokens of one word in one document that may be listed: 600 MB.
 MOST_TOKENS = 10_000_000
@@ -58,13 +57,8 @@ def check_has_words(model, name, held):
 
 def read_counts(X, n_words=None):
     """Counts as CSR with sorted, distinct, nonzero entries. The input is not modified."""
-    kind, X = sparse.csr_matrix if isinstance(X, sparse.spmatrix) else sparse.csr_array, numbers_of(X)
-    check_axes(X)
-    with np.errstate(over="ignore"):
-        X = check_array(
-            X, dtype=list(TYPES), accept_sparse="csr", accept_large_sparse=True, ensure_all_finite=False, input_name="X"
-        )
-    X = sparse.csr_array(X)
+    kind = sparse.csr_matrix if isinstance(X, sparse.spmatrix) else sparse.csr_array
+    X = sparse.csr_array(table_of(X))
     if n_words is not None and X.shape[1] != n_words:
         raise ValueError(
             f"X has {X.shape[1]} columns but topics have {n_words} words; count the words of the training vocabulary"
@@ -95,11 +89,6 @@ def first_part(X):
     """The first entry of a CSR matrix that is not a whole number, or None."""
     parts = np.flatnonzero(X.data != np.floor(X.data)) if X.dtype.kind == "f" else ()
     return int(parts[0]) if len(parts) else None
-
-
-def row_of(X, entry):
-    """Row of an entry of a CSR matrix."""
-    return int(np.searchsorted(X.indptr, entry, side="right")) - 1
 
 
 def check_n_top_words(n_top_words, n_words, least=1):

@@ -8,9 +8,10 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import check_random_state
 
+from sparsemix._estimator.input.forms import row_of
 from sparsemix._estimator.parameters import plain_arguments
 from sparsemix._typing import RowsLike, Seed, SparseArray
-from sparsemix.metrics._checks import check_share, check_token_list, first_part, read_counts, row_of
+from sparsemix.metrics._checks import check_share, check_token_list, first_part, read_counts
 
 # Entries (types or tokens) whose keys are computed at once: some 50 MB of scratch memory.
 BLOCK_ENTRIES = 1 << 20

@@ -5,9 +5,8 @@ import warnings
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils import check_array
 
-from sparsemix._estimator.input.forms import TYPES, array_numbers, check_axes, numbers_of, texts_named
+from sparsemix._estimator.input.forms import array_numbers, row_of, table_of, texts_named
 
 REMEDY = "give word number + 1 at the place of each word, and 0, or nothing in a sparse matrix, where there is none"
 
@@ -77,18 +76,12 @@ def from_lists(documents):
 
 def from_matrix(estimator, X):
     """Convert a matrix of word numbers + 1 to CSR without zeros. The caller's arrays are not modified."""
-    given, X = X, numbers_of(X)
+    given, X = X, table_of(X, estimator=estimator)
     if getattr(given, "format", None) in ("coo", "lil") and X.nnz < given.nnz:  # words at the same place were added
         given = given.tocoo()
         order = np.lexsort((given.col, given.row))
         row, column = given.row[order], given.col[order]
         raise_two_words(row, column, np.flatnonzero((np.diff(row) == 0) & (np.diff(column) == 0))[0])
-    check_axes(X)
-    with np.errstate(over="ignore"):
-        X = check_array(
-            X, accept_sparse="csr", accept_large_sparse=True, dtype=list(TYPES), ensure_all_finite=False,
-            estimator=estimator, input_name="X",
-        )  # fmt: skip
     X = sparse.csr_array(X)
     bad = np.flatnonzero(~(X.data >= 0) | (X.data != np.floor(X.data)) | ~(X.data < np.iinfo(np.int32).max))
     if len(bad):
@@ -141,11 +134,6 @@ def counts_of(X, n_words):
     counts = sparse.csr_array((ones, words, X.indptr.copy()), shape=(X.shape[0], n_words))  # which changes in place
     counts.sum_duplicates()
     return counts
-
-
-def row_of(X, entry):
-    """Row of an entry of a CSR matrix."""
-    return int(np.searchsorted(X.indptr, entry, side="right")) - 1
 
 
 def word_number(word, feature_names, n_words):

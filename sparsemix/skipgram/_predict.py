@@ -1,5 +1,7 @@
-"""Predictions of fitted skip-gram topics: for documents, positions and words."""
+"""Fitted skip-gram topics, and their predictions for documents, positions and words."""
 
+import warnings
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,9 +17,12 @@ from sparsemix._estimator.input.forms import SEQUENCES
 from sparsemix._estimator.parameters import plain_arguments
 from sparsemix._estimator.writing import replacing
 from sparsemix._kernels.skipgram import _positions
+from sparsemix._stats.word_clocks import WordClocks
 from sparsemix._typing import FilePath, RowsLike, SparseArray
 from sparsemix.skipgram._input import check_sequences, counts_of, word_number
 from sparsemix.skipgram._vectors import nearest, word2vec_lines
+from sparsemix.topics._evaluation import LEAST_DOCUMENTS, LEAST_EPOCHS, MARGIN, MOST_DOCUMENTS, MOST_NUMBERS
+from sparsemix.topics._fitted import FittedTopics
 from sparsemix.topics._predict import TopicPredictMixin
 
 # Responsibilities that a thread holds at once: 4 MB.
@@ -26,6 +31,51 @@ TILE_NUMBERS = 1 << 20
 BLOCK_TOKENS = 1 << 18
 # Similar words must occur at least this number of times the mass of their prior.
 LEAST_OF_PRIOR = 2.0
+
+
+class FittedSkipGram(FittedTopics):
+    """Model and statistics of a completed step."""
+
+    def __init__(self, model, stats):
+        super().__init__(model.renewed(0), stats)  # drops the tables of the sampler
+
+    @property
+    def background(self):
+        """Amount added to the counts of every word in every topic."""
+        return float(self.stats["offset"]) + self.model.topic_word_prior
+
+    @cached_property
+    def word_topics(self):
+        """Posterior means of the topics of input words, (V, K), rows sum to one."""
+        counts = self._input_counts()
+        counts = counts + self.model.doc_topic_prior.astype(counts.dtype)
+        counts /= counts.sum(axis=1, keepdims=True)
+        return counts
+
+    @cached_property
+    def occurrences(self):
+        """Occurrences of each input word with a context, (V,)."""
+        return self._input_counts().sum(axis=1, dtype=np.float64)
+
+    def _input_counts(self):
+        counts, factor = self.stats.unfolded("input_topic")
+        return counts.toarray() if isinstance(counts, WordClocks) else counts * counts.dtype.type(factor)
+
+    @cached_property
+    def logs(self):
+        """Logarithms of ``word_topics`` and of the topics' words, both (V, padded K)."""
+        return padded_logs(self.word_topics), padded_logs(self.word_topic, self.totals)
+
+
+def padded_logs(table, divisor=1.0):
+    """log(table / divisor), in rows padded to whole vectors; padding has no probability."""
+    n_words, n_components = table.shape
+    out = _positions.log_table(n_words, n_components, table.dtype)
+    every = np.arange(n_words, dtype=np.int32)
+    # the numbers are positive, so nothing has to be added before the logarithm
+    _positions.log_rows(np.ascontiguousarray(table), every, None, 1.0, np.zeros(n_components), out)
+    out[:, :n_components] -= np.log(divisor).astype(table.dtype)
+    return out
 
 
 class SkipGramPredictMixin(TopicPredictMixin):
@@ -324,3 +374,47 @@ class SkipGramPredictMixin(TopicPredictMixin):
         tags.input_tags.categorical = True  # word numbers are not quantities
         tags.transformer_tags.preserves_dtype = []  # word numbers have no precision: doc_topic is always float64
         return tags
+
+
+# -- comparison with the frequencies of words
+
+
+def warn_if_worse_than_unigrams(est, X, n_epochs):
+    """Warn if word frequencies predict the context words of documents that were learned from better than topics do.
+
+    Parameters
+    ----------
+    est : SkipGramTopicModel
+    X : CSR array of shape (N, longest)
+        Word numbers + 1.
+    n_epochs : int
+        Fits of fewer than ``LEAST_EPOCHS`` are not judged.
+    """
+    n_words = est.n_features_in_
+    if n_epochs < LEAST_EPOCHS or est._n_features_out * n_words > MOST_NUMBERS:
+        return
+    chosen = X[:: -(-X.shape[0] // MOST_DOCUMENTS)]
+    if np.count_nonzero(np.diff(chosen.indptr) > 1) < LEAST_DOCUMENTS:
+        return
+    totals = np.asarray(counts_of(X, n_words).sum(axis=0), dtype=np.float64).ravel()
+    topics, frequencies = est.score(chosen), unigram_score(est, chosen, totals)
+    if topics < frequencies - MARGIN:
+        warnings.warn(
+            f"the topics predict context words worse ({topics:.2f} nats a word) than word frequencies do "
+            f"({frequencies:.2f}); lower n_components, or raise max_iter",
+            stacklevel=4,
+        )
+
+
+def unigram_score(est, X, totals):
+    """As ``score``, under the frequencies of words.
+
+    Windows are symmetric, so a position is a context word as often as it has context words.
+    """
+    logs, sums = np.log(np.maximum(totals, 1.0) / totals.sum()), {}
+
+    def add(first, x, log_sums, sizes):  # noqa: ARG001
+        sums[first] = sizes @ logs[x.words], sizes.sum()
+
+    est._visit(X, add)
+    return float(sum(total for total, _ in sums.values()) / sum(n for _, n in sums.values()))

@@ -18,10 +18,8 @@ from sparsemix._estimator.base import published
 from sparsemix._estimator.input.checks import POSITIVE, STEP_SIZE, Several
 from sparsemix._typing import Folder, RowsLike, Seed, Weights
 from sparsemix.skipgram import _assemble
-from sparsemix.skipgram._fitted import FittedSkipGram
 from sparsemix.skipgram._input import check_sequences
-from sparsemix.skipgram._predict import SkipGramPredictMixin
-from sparsemix.skipgram._unigrams import warn_if_worse_than_unigrams
+from sparsemix.skipgram._predict import FittedSkipGram, SkipGramPredictMixin, warn_if_worse_than_unigrams
 from sparsemix.topics._parameters import MINI_EPOCH, OF_STEPS
 
 ANNEALING = Several(

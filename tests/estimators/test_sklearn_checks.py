@@ -250,6 +250,6 @@ def test_settings_of_whole_counts(estimator, check, monkeypatch):
             return rows
         return np.floor(10 * np.array(rows))
 
-    for module in ("_collapsed.collapsed_lda", "_gibbs.gibbs_lda"):
+    for module in ("_collapsed.collapsed_lda", "_gibbs_lda"):
         monkeypatch.setattr(f"sparsemix.topics.{module}.check_counts", whole_counts)
     check(estimator)

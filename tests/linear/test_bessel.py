@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from scipy.special import gammaln, ive
 
-from sparsemix._stats.bessel import log_bessel
-from sparsemix._stats.linear.von_mises_fisher import concentration_of, log_constant
+from sparsemix._stats.linear.von_mises_fisher import concentration_of, log_bessel, log_constant
 
 EXACT = [
     (1, 1.0e-8, -0.69314718055994535942, 9.9999999999999996667e-9),

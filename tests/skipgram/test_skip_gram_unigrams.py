@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sparsemix import SkipGramTopicModel
-from sparsemix.skipgram._unigrams import unigram_score, warn_if_worse_than_unigrams
+from sparsemix.skipgram._predict import unigram_score, warn_if_worse_than_unigrams
 
 
 @pytest.fixture(scope="module")

@@ -97,7 +97,7 @@ def test_tables_of_many_tokens_are_exact(monkeypatch):
     assert lda("gibbs").fit(X, sample_weight=np.full(N, 0.1)).components_.dtype == np.float64
     assert lda("cvb0").fit(X, sample_weight=np.full(N, 0.1)).components_.dtype == np.float32
     one = lda("gibbs").fit(X)
-    monkeypatch.setattr("sparsemix.topics._collapsed.assemble_sweeps.EXACT", 100)
+    monkeypatch.setattr("sparsemix.topics._assemble.EXACT", 100)
     many = lda("gibbs").fit(X)
     assert many.components_.dtype == np.float64
     np.testing.assert_allclose(many.components_, one.components_, rtol=1e-6)

@@ -5,12 +5,11 @@ import warnings
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
 from sparsemix._compat import Interval, Options
 from sparsemix._engine.blocks import gathered, spans
-from sparsemix._estimator.input.forms import TYPES, check_axes, floats_of, numbers_of, texts_named, without_index
+from sparsemix._estimator.input.forms import TYPES, floats_of, row_of, table_of, texts_named, without_index
 
 # Minimum of positive parameters: division by smaller ones overflows.
 SMALLEST_NUMBER = 1e-300
@@ -62,13 +61,8 @@ STEP_SIZE = [Several(*RULE), Several(POSITIVE, *RULE)]
 
 def validated(estimator, X, reset, dtype=TYPES, accept_sparse=False):
     """scikit-learn's checks of the shape, and of the names and the number of features, after the conversion."""
-    with texts_named(estimator, X), np.errstate(over="ignore"):
-        found = numbers_of(X)
-        check_axes(found)
-        numbers = check_array(
-            found, dtype=list(dtype), accept_sparse="csr" if accept_sparse else False, accept_large_sparse=True,
-            ensure_all_finite=False, estimator=estimator, input_name="X",
-        )  # fmt: skip
+    with texts_named(estimator, X):
+        numbers = table_of(X, dtype=dtype, accept_sparse=accept_sparse, estimator=estimator)
     validate_data(estimator, without_index(X), reset=reset, skip_check_array=True)
     return numbers
 
@@ -162,21 +156,18 @@ def check_magnitude(X, sample_weight, part=False):
     heaviest = 1.0 if sample_weight is None else float(sample_weight.max())
     if largest * heaviest > LARGEST_COUNT or (0 < largest * heaviest < SMALLEST_COUNT and not part):
         entry = int(np.argmax(data))
-        row = np.searchsorted(X.indptr, entry, side="right") - 1 if sparse.issparse(X) else entry // X.shape[1]
         heaviest_row = 0 if sample_weight is None else np.argmax(sample_weight)
         weight = "" if sample_weight is None else f", and sample_weight of row {heaviest_row} is {heaviest:g}"
         raise ValueError(
-            f"X has the count {largest:g} in row {row}{weight}; together they must be from {SMALLEST_COUNT:g} to "
-            f"{LARGEST_COUNT:g}: multiply or divide all counts or all weights by a number"
+            f"X has the count {largest:g} in row {row_of(X, entry)}{weight}; together they must be from "
+            f"{SMALLEST_COUNT:g} to {LARGEST_COUNT:g}: multiply or divide all counts or all weights by a number"
         )
 
 
 def bad_row(block):
     """The first row with an entry that is negative, NaN or infinite."""
-    if sparse.issparse(block):
-        bad = np.flatnonzero(~(np.isfinite(block.data) & (block.data >= 0)))[0]
-        return int(np.searchsorted(block.indptr, bad, side="right") - 1)
-    return int(np.flatnonzero(~(np.isfinite(block) & (block >= 0)).all(axis=1))[0])
+    data = block.data if sparse.issparse(block) else np.ravel(block)
+    return row_of(block, np.flatnonzero(~(np.isfinite(data) & (data >= 0)))[0])
 
 
 def check_weights(sample_weight, n_rows, part=False):

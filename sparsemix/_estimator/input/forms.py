@@ -6,10 +6,11 @@ Errors for texts instead of numbers name the row and a suitable vectorizer.
 from collections.abc import Iterator, Mapping, Set
 from contextlib import contextmanager
 from itertools import chain
-from numbers import Integral
+from operator import attrgetter
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils import check_array
 
 # Every other type of numbers becomes float64, which holds all its values, or is infinite where they are too large.
 TYPES = (np.float64, np.float32, np.int64, np.int32)
@@ -32,6 +33,12 @@ NUMBERS_OR_COUNTS = (
 SEQUENCES = "numbers of words; make them with sparsemix.skipgram.TokenSequences().fit_transform(texts)"
 # Characters of a text that an error quotes.
 QUOTED = 30
+# How to make a matrix of compressed arrays, the axis of its indices, and what its lines and indices are.
+COMPRESSED = {
+    "csr": (sparse.csr_array, 1, "row", "column"),
+    "csc": (sparse.csc_array, 0, "column", "row"),
+    "bsr": (sparse.bsr_array, 1, "row of blocks", "block"),
+}
 # Containers that are refused as such, whatever they hold.
 NO_ROWS = (Mapping, Set, Iterator)
 
@@ -106,6 +113,22 @@ def check_axes(X, name="X"):
             f"Found array with dim {X.ndim}, expected 2: {name} has the shape {X.shape}. Reshape your data with "
             f"numpy.reshape({name}, ({X.shape[0]}, -1)) if its first axis counts rows"
         )
+
+
+def table_of(X, name="X", dtype=TYPES, accept_sparse=True, estimator=None):
+    """The numbers of X as an array or CSR with two axes and at least one row and column, in one of the types."""
+    with np.errstate(over="ignore"):
+        X = numbers_of(X, name)
+        check_axes(X, name)
+        return check_array(
+            X, dtype=list(dtype), accept_sparse="csr" if accept_sparse else False, accept_large_sparse=True,
+            ensure_all_finite=False, estimator=estimator, input_name=name,
+        )  # fmt: skip
+
+
+def row_of(X, entry):
+    """Row of a stored entry of CSR, or of an entry of a dense array."""
+    return int(np.searchsorted(X.indptr, entry, side="right") - 1 if sparse.issparse(X) else entry // X.shape[1])
 
 
 def floats_of(X, name):
@@ -198,12 +221,8 @@ def is_sparse(X):
     """Whether X is read as a sparse matrix: it is one, or a data frame all of whose columns are sparse."""
     if sparse.issparse(X):
         return True
-    return hasattr(X, "iloc") and len(X.shape) == 2 and X.shape[1] > 0 and all(map(is_sparse_type, X.dtypes))
-
-
-def is_sparse_type(dtype):
-    """Whether this is a sparse type of pandas."""
-    return hasattr(dtype, "fill_value")
+    is_table = hasattr(X, "iloc") and X.ndim == 2 and X.shape[1] > 0
+    return is_table and all(hasattr(dtype, "fill_value") for dtype in X.dtypes)
 
 
 def columns_of(X):
@@ -239,22 +258,23 @@ def column_numbers(column):
 
 def csr_of(X, name="X"):
     """A sparse matrix of any format as CSR; its arrays are checked before SciPy reads them."""
-    check_structure(X, name)
-    if X.format in ("lil", "dok"):
-        rows, columns, data = (lil_entries if X.format == "lil" else dok_entries)(X, name)
-        return from_entries(X, rows, columns, values_of(data, name))
-    data = values_of(X.data, name)
-    if X.format == "csr":
-        used = X.indptr[-1]
-        parts = map(np.ascontiguousarray, (data[:used], X.indices[:used], X.indptr))  # kernels read no strided arrays
-        return sparse.csr_array(tuple(parts), shape=X.shape)
-    if X.format == "coo":
-        return from_entries(X, X.row, X.col, data)
+    if len(X.shape) != 2:
+        raise ValueError(
+            f"Expected 2D input: {name} is a sparse array of shape {X.shape}. Reshape your data with "
+            f"{name}.reshape(1, -1) if it is one row"
+        )
+    with damage_named(name):
+        data, *places = PARTS[X.format](X)
+        check_whole(*places)
+    data = values_of(data, name, X.dtype if X.format in ("lil", "dok") else None)
+    if X.format in COMPRESSED:
+        return from_compressed(X, data, *places, name)
     if X.format == "dia":
-        return sparse.csr_array(sparse.dia_array((data, X.offsets), shape=X.shape))
-    kind = {"csc": sparse.csc_array, "bsr": sparse.bsr_array}[X.format]
-    used = X.indptr[-1]
-    return sparse.csr_array(kind((data[:used], X.indices[:used], X.indptr), shape=X.shape))
+        with damage_named(name):
+            if not ((places[0] > -X.shape[0]) & (places[0] < X.shape[1])).all():
+                raise ValueError(f"it has diagonals outside of its shape {X.shape}")
+            return sparse.dia_array((data, *places), shape=X.shape).tocsr()
+    return from_entries(X, data, *places, name)
 
 
 def as_csr(X):
@@ -262,172 +282,98 @@ def as_csr(X):
     return sparse.csr_array(X if X.dtype in TYPES else X.astype(np.float64))
 
 
-def from_entries(X, rows, columns, data):
-    """Entries in any order as CSR; those of the same place are added in floating point."""
+def from_entries(X, data, rows, columns, name):
+    """CSR from entries in any order; those of the same place are added in floating point."""
+    with damage_named(name):
+        if not len(rows) == len(columns) == len(data):
+            raise ValueError(f"it has {len(rows)} row and {len(columns)} column numbers and {len(data)} values")
+    check_within(rows, X.shape[0], "row", name, lambda entry: f"entry {entry}")
+    check_within(columns, X.shape[1], "column", name, lambda entry: f"row {rows[entry]}")
     data = data.astype(np.float64) if data.dtype.kind == "i" else data
-    return sparse.coo_array((data, (rows, columns)), shape=X.shape).tocsr()
+    with damage_named(name):
+        return sparse.coo_array((data, (rows, columns)), shape=X.shape).tocsr()
 
 
-def values_of(data, name):
-    """The stored values of a sparse matrix, in a type of ``TYPES``."""
+def from_compressed(X, data, indices, indptr, name):
+    """CSR from the arrays of CSR, CSC or BSR."""
+    make, axis, line, kind = COMPRESSED[X.format]
+    with damage_named(name):
+        sizes = [n // size for n, size in zip(X.shape, data.shape[1:] or (1, 1), strict=True)]
+        check_starts(indptr, sizes[1 - axis], min(len(indices), len(data)))
+        used = indptr[-1]
+        parts = map(np.ascontiguousarray, (data[:used], indices[:used], indptr))  # kernels read no strided arrays
+        out = make(tuple(parts), shape=X.shape)
+    check_within(out.indices, sizes[axis], kind, name, lambda entry: f"{line} {row_of(out, entry)}")
+    return out.tocsr()
+
+
+def lil_parts(X):
+    """Values, rows and columns of a LIL matrix."""
+    lengths = list(map(len, X.rows))
+    if lengths != list(map(len, X.data)):
+        raise ValueError("its rows have other numbers of values than of columns")
+    columns = np.array([*chain.from_iterable(X.rows)] or np.empty(0, dtype=np.int64))
+    return [*chain.from_iterable(X.data)], np.repeat(np.arange(X.shape[0]), lengths), columns
+
+
+def dok_parts(X):
+    """Values, rows and columns of a DOK matrix."""
+    places = np.array([*X.keys()] or np.empty((0, 2), dtype=np.int64))
+    return [*X.values()], *places.reshape(len(X.keys()), 2).T
+
+
+# Values of the entries, and where they are.
+PARTS = {
+    "coo": attrgetter("data", "row", "col"),
+    "dia": attrgetter("data", "offsets"),
+    "dok": dok_parts,
+    "lil": lil_parts,
+} | dict.fromkeys(COMPRESSED, attrgetter("data", "indices", "indptr"))
+
+
+def values_of(data, name, dtype=None):
+    """Stored values in a type of ``TYPES``; those of lists in the ``dtype`` of their matrix if it holds all of them."""
     data = array_numbers(data, name, "entry")
-    if data.dtype in TYPES:
-        return data
-    with np.errstate(over="ignore"):
-        return data.astype(np.float64)
-
-
-def check_structure(X, name="X"):
-    """Raise for a sparse matrix whose arrays contradict its shape; SciPy and compiled loops would read beyond them."""
-    if len(X.shape) != 2:
-        raise ValueError(
-            f"Expected 2D input: {name} is a sparse array of shape {X.shape}. Reshape your data with "
-            f"{name}.reshape(1, -1) if it is one row"
-        )
-    if X.format in ("csr", "csc", "bsr"):
-        check_compressed(X, name)
-    elif X.format == "coo":
-        if len(getattr(X, "coords", (0, 0))) != 2:
-            damaged(name, "it has not one array of row and one of column numbers")
-        row, column = X.row, X.col
-        if not (np.ndim(row) == np.ndim(column) == np.ndim(X.data) == 1 and len(row) == len(column) == len(X.data)):
-            damaged(
-                name, f"it has {np.size(row)} row and {np.size(column)} column numbers and {np.size(X.data)} values"
-            )
-        for numbers, n, kind in zip((row, column), X.shape, ("row", "column"), strict=True):
-            bad = first_outside(numbers, n, f"{kind} numbers", name)
-            if bad is not None:
-                raise ValueError(f"entry {bad} of {name} has the {kind} number {numbers[bad]}; " + within(kind, n))
-    elif X.format == "dia":
-        offsets, (n_rows, n_columns) = np.asarray(X.offsets), X.shape
-        if np.ndim(X.data) != 2 or offsets.ndim != 1 or len(offsets) != len(X.data):
-            damaged(name, f"it has data of shape {np.shape(X.data)} for {offsets.size} diagonals")
-        bad = first_outside(offsets, n_columns, "numbers of diagonals", name, least=1 - n_rows)
-        if bad is not None or len(np.unique(offsets)) < len(offsets):
-            damaged(name, f"it has the diagonals {offsets.tolist()[:9]}, which are not distinct ones within {X.shape}")
-
-
-def check_compressed(X, name):
-    """``check_structure`` of CSR, CSC and BSR."""
-    n, line, kind = check_starts(X, name)
-    numbers = X.indices[: X.indptr[-1]]
-    bad = first_outside(numbers, n, f"{kind} numbers", name)
-    if bad is not None:
-        place = np.searchsorted(X.indptr, bad, side="right") - 1
-        if X.format == "bsr":
-            damaged(name, f"it has in its {place + 1}. line of blocks the block {numbers[bad]} of {n}")
-        raise ValueError(f"{line} {place} of {name} has the {kind} number {numbers[bad]}; " + within(kind, n))
-
-
-def check_starts(X, name):
-    """``check_structure`` of CSR, CSC and BSR but for the contents of the indices, which may be on a disk.
-
-    Returns
-    -------
-    n : int
-        Exclusive upper limit of the indices.
-    line, kind : str
-        Axis that ``indptr`` describes, and axis of the indices, for messages.
-    """
-    blocks = np.shape(X.data)[1:] if X.format == "bsr" else (1, 1)
-    if np.ndim(X.data) != (3 if X.format == "bsr" else 1) or np.ndim(X.indices) != 1 or np.ndim(X.indptr) != 1:
-        damaged(name, f"it has data of shape {np.shape(X.data)}, indices of {np.shape(X.indices)}")
-    if 0 in blocks or any(n % size for n, size in zip(X.shape, blocks, strict=True)):
-        damaged(name, f"it has the shape {X.shape}, which blocks of {blocks} do not fill")
-    sizes, kinds = [n // size for n, size in zip(X.shape, blocks, strict=True)], ["row", "column"]
-    if X.format == "csc":
-        sizes, kinds = sizes[::-1], kinds[::-1]
-    (n_lines, n), (line, kind) = sizes, kinds
-    starts, n_stored = X.indptr, min(len(X.indices), len(X.data))
-    check_whole(starts, f"bounds of {line}s", name)
-    check_whole(X.indices, f"{kind} numbers", name)
-    if len(starts) != n_lines + 1 or starts[0] != 0 or starts[-1] > n_stored or (starts[1:] < starts[:-1]).any():
-        damaged(name, f"its indptr does not rise from 0 to the {n_stored} entries that it holds")
-    return n, line, kind
-
-
-def first_outside(numbers, n, kinds, name, least=0):
-    """The first of some whole numbers below ``least``, or not below n; None where there is none."""
-    check_whole(numbers, kinds, name)
-    if not len(numbers) or (numbers.min() >= least and numbers.max() < n):
-        return None
-    return int(np.flatnonzero((numbers < least) | (numbers >= n))[0])
-
-
-def check_whole(numbers, kinds, name):
-    """Raise for an array of indices that is not of a type of whole numbers."""
-    if getattr(numbers, "dtype", np.dtype(object)).kind not in "iu":
-        damaged(name, f"it has {kinds} of the type {getattr(numbers, 'dtype', type(numbers).__name__)}")
-
-
-def damaged(name, what):
-    """Raise an error for a damaged sparse matrix."""
-    raise ValueError(
-        f"{name} is a damaged sparse matrix: {what}; build it again, for instance with "
-        "scipy.sparse.csr_array((data, (rows, columns)), shape)"
-    )
-
-
-def lil_entries(X, name):
-    """Rows, columns and values of a LIL matrix."""
-    rows, data = X.rows, X.data
-    if not len(rows) == len(data) == X.shape[0]:
-        damaged(name, f"it has {len(rows)} lists of columns and {len(data)} of values for {X.shape[0]} rows")
-    for row, (columns, values) in enumerate(zip(rows, data, strict=True)):
-        if not isinstance(columns, list) or not isinstance(values, list):
-            damaged(name, f"it has no list of columns or of values in row {row}")
-        if len(columns) != len(values):
-            damaged(name, f"it has {len(columns)} columns and {len(values)} values in row {row}")
-    lengths = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
-    owners = np.repeat(np.arange(len(rows)), lengths)
-    columns = indices_of(chain.from_iterable(rows), X.shape[1], "column", owners, name)
-    return owners, columns, stored_values(chain.from_iterable(data), len(owners), X.dtype, name)
-
-
-def dok_entries(X, name):
-    """Rows, columns and values of a DOK matrix."""
-    keys, n = list(X.keys()), len(X.keys())
-    for entry, key in enumerate(keys):
-        if not isinstance(key, tuple) or len(key) != 2:
-            damaged(name, f"it has the key {key!r} of entry {entry}, which is not a pair of a row and a column")
-    entries = np.arange(n)
-    rows = indices_of((key[0] for key in keys), X.shape[0], "row", entries, name, "entry")
-    columns = indices_of((key[1] for key in keys), X.shape[1], "column", entries, name, "entry")
-    return rows, columns, stored_values(X.values(), n, X.dtype, name)
-
-
-def indices_of(items, n, kind, owners, name, line="row"):
-    """Row or column numbers as int64; the first that is outside the shape, or not whole, is named."""
-    numbers = list(items)
-    whole = all(issubclass(each, Integral) and each is not bool for each in set(map(type, numbers)))
-    if not whole or (numbers and not (min(numbers) >= 0 and max(numbers) < n)):
-        for owner, number in zip(owners, numbers, strict=True):
-            if not isinstance(number, Integral) or isinstance(number, bool) or not 0 <= number < n:
-                raise ValueError(f"{line} {owner} of {name} has the {kind} number {number!s}; " + within(kind, n))
-    return np.fromiter(numbers, dtype=np.int64, count=len(numbers))
-
-
-def stored_values(items, n, dtype, name):
-    """Values of lists, in the type of their matrix if that holds all of them."""
-    values = np.empty(n, dtype=object)
-    for entry, value in enumerate(items):
-        values[entry] = value
-    if not n:
-        return np.empty(0, dtype=dtype)
-    if dtype.kind == "c":
-        raise ValueError(f"Complex data not supported: {name} has the type {dtype}; give real numbers")
-    exact = parsed(values, name, "entry")
     with np.errstate(over="ignore", invalid="ignore"):
-        narrow = exact.astype(dtype)
-    same = (narrow == exact) | (np.isnan(exact) if dtype.kind == "f" else False)
-    return narrow if same.all() else exact
+        if dtype is not None:
+            narrow = data.astype(dtype)
+            data = narrow if ((narrow == data) | (narrow != narrow)).all() else data
+        return data if data.dtype in TYPES else data.astype(np.float64)
 
 
-def within(kind, n):
-    """The remedy for a number beyond the shape."""
-    return (
-        f"the matrix has {n} {kind}s, which count from 0 to {n - 1}: subtract 1 from numbers that count from 1, or "
-        "build the matrix again with a larger shape"
+@contextmanager
+def damage_named(name):
+    """Turn an error about the arrays of a sparse matrix into one sentence with the remedy."""
+    try:
+        yield
+    except (ValueError, TypeError, IndexError, ArithmeticError) as error:
+        raise ValueError(
+            f"{name} is a damaged sparse matrix: {error}; build it again, for instance with "
+            "scipy.sparse.csr_array((data, (rows, columns)), shape)"
+        ) from error
+
+
+def check_starts(indptr, n_lines, n_entries):
+    """Raise unless the starts of lines rise, which SciPy does not check if a matrix has no entries."""
+    if len(indptr) != n_lines + 1 or indptr[0] != 0 or indptr[-1] > n_entries or (indptr[1:] < indptr[:-1]).any():
+        raise ValueError(f"its indptr does not rise from 0 to the {n_entries} entries that it holds")
+
+
+def check_whole(*places):
+    """Raise for numbers of rows, columns or entries of other types than whole numbers."""
+    for numbers in places:
+        if numbers.dtype.kind not in "iu":
+            raise TypeError(f"it has numbers of rows or columns of the type {numbers.dtype}")
+
+
+def check_within(numbers, n, kind, name, place):
+    """Raise for the first number of a row or column outside of the shape; ``place(entry)`` says where it is."""
+    if not len(numbers) or (numbers.min() >= 0 and numbers.max() < n):
+        return
+    entry = int(np.flatnonzero((numbers < 0) | (numbers >= n))[0])
+    raise ValueError(
+        f"{place(entry)} of {name} has the {kind} number {numbers[entry]}; the matrix has {n} {kind}s, which count "
+        f"from 0 to {n - 1}: subtract 1 from numbers that count from 1, or build the matrix again with a larger shape"
     )
 
 
@@ -457,7 +403,9 @@ def first_text(X):
     if is_frame(X):
         found = [first_text(np.asarray(column)) for _, column in columns_of(X)]
         return min((each for each in found if each is not None), default=None, key=lambda each: each[0])
-    if sparse.issparse(X) or not hasattr(X, "__iter__") or is_numeric(X) or isinstance(X, NO_ROWS):
+    if sparse.issparse(X) or not hasattr(X, "__iter__") or isinstance(X, NO_ROWS):
+        return None
+    if getattr(getattr(X, "dtype", None), "kind", "O") in "biufc":
         return None
     for row, cells in enumerate(X):
         if isinstance(cells, Mapping):
@@ -475,8 +423,3 @@ def is_number(text):
     except ValueError:
         return False
     return True
-
-
-def is_numeric(X):
-    """Whether the dtype of X excludes strings."""
-    return getattr(getattr(X, "dtype", None), "kind", "O") in "biufc"

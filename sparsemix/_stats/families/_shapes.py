@@ -51,10 +51,6 @@ class DiagonalShape:
         """Variances of the columns, as those of a covariance of this shape."""
         return variances
 
-    def of_variances(self, variances):
-        """Variances of the columns in scikit-learn's form of this shape."""
-        return variances
-
     def squares(self, rows):
         """What each row adds to the second moments, (n, ...)."""
         return rows**2
@@ -121,10 +117,6 @@ class SphericalShape(DiagonalShape):
     def pooled(self, variances):
         """See DiagonalShape."""
         return np.full_like(variances, variances.mean())
-
-    def of_variances(self, variances):
-        """See DiagonalShape."""
-        return variances.mean()
 
     def squares(self, rows):
         """See DiagonalShape."""

@@ -12,7 +12,7 @@ from scipy import sparse
 
 from sparsemix._engine.documents import csr_rows
 from sparsemix._estimator.blockwise import block_named
-from sparsemix._estimator.input.forms import check_starts, is_frame, numbers_of
+from sparsemix._estimator.input.forms import check_starts, check_whole, damage_named, is_frame, numbers_of
 from sparsemix._estimator.input.integers import integers_of
 from sparsemix._estimator.parameters import plain_arguments
 from sparsemix._typing import RowsLike
@@ -109,37 +109,52 @@ def from_arrays(X: RowsLike, rows: int | None = None) -> Blocks:
     elif X.format != "csr":
         raise TypeError(f"X is a sparse matrix in {X.format.upper()} format; give CSR, whose rows are contiguous")
     else:
-        check_starts(X, "X")
+        with damage_named("X"):
+            check_whole(X.indices, X.indptr)
+            check_starts(X.indptr, X.shape[0], min(len(X.indices), len(X.data)))
     if X.ndim != 2:
         raise ValueError(f"X has {X.ndim} dimensions; give rows and columns")
     return ArrayBlocks(X, rows)
 
 
-class ArrayBlocks(Blocks):
-    """Blocks of consecutive rows of an array or CSR matrix."""
+class ConsecutiveBlocks(Blocks):
+    """Blocks of consecutive rows of one table.
 
-    def __init__(self, X, rows=None):
-        n = X.shape[0]
+    Parameters
+    ----------
+    n_rows, n_bytes : int
+        Of the table.
+    rows : int or None
+        Rows per block; None makes blocks of ``BLOCK_BYTES``.
+    """
+
+    def __init__(self, n_rows, n_bytes, rows):
         if rows is None:
-            nbytes = X.data.nbytes + X.indices.nbytes if sparse.issparse(X) else X.nbytes
-            rows = rows_of(nbytes, n)
+            rows = max(1, int(BLOCK_BYTES * n_rows // max(1, n_bytes)))
         elif rows < 1:
             raise ValueError(f"rows is {rows}; give at least 1 row per block")
-        self._X = X
-        self._bounds = bounds_of(n, rows)
+        self._bounds = [*range(0, n_rows, rows), n_rows]
 
     @property
     def sizes(self):
         """Rows of each block."""
         return [b - a for a, b in pairwise(self._bounds)]
 
+    def __len__(self):
+        return len(self._bounds) - 1
+
+
+class ArrayBlocks(ConsecutiveBlocks):
+    """Blocks of consecutive rows of an array or CSR matrix."""
+
+    def __init__(self, X, rows=None):
+        super().__init__(X.shape[0], sum(part.nbytes for part in parts_of(X)[:2]), rows)  # not the few starts of rows
+        self._X = X
+
     @property
     def portable(self):
         """Whether all arrays are memory maps of files."""
         return all(map_of(part) is not None for part in parts_of(self._X))
-
-    def __len__(self):
-        return len(self._bounds) - 1
 
     def _read(self, i):
         start, stop = self._bounds[i], self._bounds[i + 1]
@@ -197,13 +212,12 @@ def parts_of(X):
     return (X.data, X.indices, X.indptr) if sparse.issparse(X) else (X,)
 
 
-class FrameBlocks(ArrayBlocks):
+class FrameBlocks(ConsecutiveBlocks):
     """Blocks of consecutive rows of a data frame, which keep its names."""
 
-    portable = False
-
     def __init__(self, X, rows=None):
-        super().__init__(X, rows_of(8 * X.shape[0] * X.shape[1], X.shape[0]) if rows is None else rows)
+        super().__init__(X.shape[0], 8 * X.shape[0] * X.shape[1], rows)
+        self._X = X
 
     def _read(self, i):
         start, stop = self._bounds[i], self._bounds[i + 1]
@@ -232,16 +246,6 @@ def described(array):
     order = "C" if array.flags.c_contiguous else "F"
     return {"filename": os.fspath(array.filename), "dtype": array.dtype, "shape": array.shape, "mode": "r",
             "offset": array.offset, "order": order}  # fmt: skip
-
-
-def rows_of(nbytes, n_rows):
-    """Rows per block of ``BLOCK_BYTES``."""
-    return max(1, int(BLOCK_BYTES * n_rows // max(1, nbytes)))
-
-
-def bounds_of(n_rows, rows):
-    """First row of each block, and the number of rows."""
-    return [*range(0, n_rows, rows), n_rows]
 
 
 @plain_arguments

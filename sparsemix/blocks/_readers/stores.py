@@ -3,14 +3,13 @@
 import os
 from collections.abc import Sequence
 from contextlib import contextmanager
-from itertools import pairwise
 
 import numpy as np
 from scipy import sparse
 
 from sparsemix._estimator.parameters import plain_arguments
 from sparsemix._typing import FilePath
-from sparsemix.blocks._readers.arrays import Blocks, bounds_of, joined, rows_of
+from sparsemix.blocks._readers.arrays import Blocks, ConsecutiveBlocks, joined
 from sparsemix.blocks._readers.paths import is_address, named_in_errors, needed, open_binary, paths_of
 
 PACKAGES = {"h5ad": "h5py", "zarr": "zarr"}
@@ -140,21 +139,18 @@ def text(value):
     return value.decode() if isinstance(value, bytes) else str(value)
 
 
-class StoreBlocks(Blocks):
+class StoreBlocks(ConsecutiveBlocks):
     """Blocks of consecutive rows of a dense array, or of a group with ``data``, ``indices`` and ``indptr``."""
 
     portable = True
 
     def __init__(self, kind, path, name, rows):
         self._kind, self.path, self._name = kind, path, name
-        if rows is not None and rows < 1:
-            raise ValueError(f"rows is {rows}; give at least 1 row per block")
-        with named_in_errors(path, PACKAGES[kind]), self._open() as node:
-            self._indptr, self._shape, n_bytes = self._look(node)
-        self.n_columns = self._shape[1]
         with named_in_errors(path, PACKAGES[kind]), self._opened() as root:
+            self._indptr, self._shape, n_bytes = self._look(self._member(root))
+            self.n_columns = self._shape[1]
             self.genes = self._names(root)
-        self._bounds = bounds_of(self._shape[0], rows_of(n_bytes, self._shape[0]) if rows is None else rows)
+        super().__init__(self._shape[0], n_bytes, rows)
 
     def _look(self, node):
         """Row pointers (None for a dense array), shape, and bytes of all rows."""
@@ -204,12 +200,6 @@ class StoreBlocks(Blocks):
             with needed("h5py").File(self.path, "r") as root:
                 yield root
 
-    @contextmanager
-    def _open(self):
-        """Open the array or group for one read."""
-        with self._opened() as root:
-            yield self._member(root)
-
     def _member(self, root):
         if self._name is None:
             return root
@@ -217,17 +207,10 @@ class StoreBlocks(Blocks):
             raise KeyError(f"{self.path} has no {self._name!r}; it has {', '.join(sorted(root.keys()))}")
         return root[self._name]
 
-    @property
-    def sizes(self):
-        """Rows of each block."""
-        return [b - a for a, b in pairwise(self._bounds)]
-
-    def __len__(self):
-        return len(self._bounds) - 1
-
     def _read(self, i):
         start, stop = self._bounds[i : i + 2]
-        with named_in_errors(self.path, PACKAGES[self._kind]), self._open() as node:
+        with named_in_errors(self.path, PACKAGES[self._kind]), self._opened() as root:
+            node = self._member(root)
             if self._indptr is None:
                 return np.asarray(node[start:stop])
             indptr = self._indptr[start : stop + 1]

@@ -19,8 +19,7 @@ from sparsemix._estimator.base import SparsemixEstimator, published
 from sparsemix._estimator.input.checks import check_counts, warn_of_light_weights
 from sparsemix._stats.suffstats import SufficientStatistics
 from sparsemix._typing import RowsLike, Seed, Weights
-from sparsemix.topics._assemble import weighted_documents
-from sparsemix.topics._collapsed.assemble_sweeps import (
+from sparsemix.topics._assemble import (
     MODELS,
     check_whole,
     doc_counts,
@@ -28,6 +27,7 @@ from sparsemix.topics._collapsed.assemble_sweeps import (
     make_row_state,
     parts_of,
     proportions,
+    weighted_documents,
 )
 from sparsemix.topics._evaluation import warn_if_worse_than_unigrams
 from sparsemix.topics._fitted import FittedCollapsedTopics

@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 from sparsemix._compat import FitObserver, Interval, StrOptions, _fit_context, with_callbacks
 from sparsemix._engine.chains import attributes_of_chains, best_chain, completed, disagreement
 from sparsemix._engine.monitor import Monitor
-from sparsemix._engine.sweeps import Sweeps, burn_in_of, run
+from sparsemix._engine.sweeps import Mean, Sweeps, burn_in_of, run
 from sparsemix._estimator.absent import UNFITTED, Absent
 from sparsemix._estimator.base import SparsemixEstimator, published
 from sparsemix._estimator.input.checks import check_counts, warn_of_light_weights
@@ -22,16 +22,16 @@ from sparsemix._models.topics.sweep_models import GibbsModel, UncollapsedModel
 from sparsemix._stats.suffstats import SufficientStatistics
 from sparsemix._typing import RowsLike, Seed, Weights
 from sparsemix.metrics._completion import hidden_tokens
-from sparsemix.topics._assemble import weighted_documents
-from sparsemix.topics._collapsed.assemble_sweeps import (
+from sparsemix.topics._assemble import (
     check_whole,
+    doc_counts,
     make_collapsed_model,
     make_row_state,
     parts_of,
     proportions,
+    weighted_documents,
 )
 from sparsemix.topics._fitted import FittedCollapsedTopics
-from sparsemix.topics._gibbs.samples import TopicSamples
 from sparsemix.topics._parameters import OF_TOPICS
 from sparsemix.topics._predict import TopicPredictMixin
 
@@ -293,3 +293,38 @@ class GibbsLDA(TopicPredictMixin, SparsemixEstimator):
                 for each in self._averaged]  # fmt: skip
         for blocks in zip(*runs, strict=True):
             yield blocks[0][0], logsumexp([logs for _, logs in blocks], axis=0) - np.log(len(blocks))
+
+
+class TopicSamples(Mean):
+    """The mean of the samples of a chain, as ``Mean``; it also stores each sample, and sums the counts of documents.
+
+    Parameters
+    ----------
+    burn_in, thin : int
+    model : GibbsModel
+    state : RowState
+    documents : Documents
+
+    Attributes
+    ----------
+    kept : list of FittedCollapsedTopics
+    """
+
+    def __init__(self, burn_in, thin, model, state, documents):
+        super().__init__(burn_in, thin)
+        self.kept = []
+        self._now = model, state, documents
+        self._doc_counts = None
+
+    def __call__(self, epoch, stats):
+        """Statistics to publish after an epoch that left ``stats``."""
+        n_samples, out = self.n_samples, super().__call__(epoch, stats)
+        if self.n_samples > n_samples:
+            self.kept.append(FittedCollapsedTopics(self._now[0], stats.copy()))
+            counts = doc_counts(*self._now)
+            self._doc_counts = counts if self._doc_counts is None else self._doc_counts + counts
+        return out
+
+    def doc_counts(self):
+        """Mean of ``doc_counts`` over the samples; before the first, those of the last sweep."""
+        return doc_counts(*self._now) if self._doc_counts is None else self._doc_counts * (1.0 / self.n_samples)

@@ -1,1 +1,0 @@
-"""GibbsLDA: chains and their samples."""
