@@ -10,6 +10,7 @@ from scipy import sparse
 from sparsemix._engine import blocks
 from sparsemix._engine.blocks import gathered, spans, tile_size
 from sparsemix._kernels.documents import _gather, _memory
+from sparsemix._kernels.documents._entries import Entries
 from sparsemix._kernels.split import _split
 from sparsemix._stats.word_rows import ByWord
 
@@ -70,6 +71,11 @@ class DocumentBlock:
             self.indptr[start : stop + 1] - first, self.indices[first:last], self.counts[first:last], self.n_words,
             None if self.weight is None else self.weight[start:stop],
         )  # fmt: skip
+
+    @property
+    def entries(self):
+        """The block as an argument of kernels."""
+        return Entries(self.indptr, self.indices, self.counts)
 
     def documents(self):
         """Document of each entry, (nnz,) int32."""

@@ -281,7 +281,8 @@ def pairs(
             first = last = block.indptr[d]
             for e in range(block.indptr[d], block.indptr[d + 1]):
                 sparsemix_slide(&block.places[0], block.indptr[d + 1], e, block.window, &first, &last)
-                starts[block.words[e] + 1] += last - first - 1  # pairs are symmetric: this is how often e is in a context
+                # pairs are symmetric: this is how often e is in a context
+                starts[block.words[e] + 1] += last - first - 1
         for v in range(n_words):
             starts[v + 1] += starts[v]
     total = starts[n_words]

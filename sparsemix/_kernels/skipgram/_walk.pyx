@@ -132,6 +132,7 @@ cdef run(
     with nogil:
         status = sparsemix_walk(
             &s, &views.c, block.n, &block.indptr[0], &block.places[0], &block.words[0], &numbers[0],
-            <real*> &input_table[0, 0], <real*> &table[0, 0], &context.c, follow, &topics[0], state_start, &tally[0], size_start)
+            <real*> &input_table[0, 0], <real*> &table[0, 0], &context.c, follow, &topics[0],
+            state_start, &tally[0], size_start)
     if status < 0:
         raise ValueError("a word has no table; build the tables of all words of the documents")
