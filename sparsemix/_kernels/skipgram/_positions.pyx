@@ -85,18 +85,15 @@ def total_rows(totals, total_prior, window, dtype):
 
 
 cdef class Positions:
-    """Positions of some documents, each with a context: the words within a window around it.
+    """Positions of some documents, each with a context: the words within a window around it."""
 
-    Parameters
-    ----------
-    indptr : ndarray of shape (n + 1,), int64
-        Tokens of document d are indptr[d] to indptr[d + 1].
-    places, words : ndarray of shape (n_tokens,), int32
-        Places increase within a document.
-    window : int
-    """
-
-    def __init__(self, const int64_t[::1] indptr, const int[::1] places, const int[::1] words, int window):
+    def __init__(
+        self,
+        const int64_t[::1] indptr,  # IN  (n + 1,) tokens of document d are indptr[d] to indptr[d + 1]
+        const int[::1] places,      # IN  (n_tokens,) increasing within a document
+        const int[::1] words,       # IN  (n_tokens,)
+        int window,                 # IN
+    ):
         cdef Py_ssize_t d
         cdef int64_t e
         self.indptr, self.places, self.words, self.window = indptr, places, words, window
@@ -116,21 +113,16 @@ cdef class Positions:
 
 
 cdef class Priors:
-    """Priors of topics and of their words, and what tables of counts lack.
+    """Priors of topics and of their words, and what tables of counts lack."""
 
-    Parameters
-    ----------
-    alpha : ndarray of shape (K,)
-        Prior of an input word's topics.
-    beta : float
-        Prior of a topic's words.
-    factors : ndarray of shape (V,) or None
-        Of the rows of the table by input word.
-    scale, offset : float
-        Context words by word and topic are scale times their table plus offset.
-    """
-
-    def __init__(self, const double[::1] alpha, double beta, const double[::1] factors=None, scale=1.0, offset=0.0):
+    def __init__(
+        self,
+        const double[::1] alpha,         # IN  (K,) prior of an input word's topics
+        double beta,                     # IN  prior of a topic's words
+        const double[::1] factors=None,  # IN  (V,) of the rows of the table by input word; or None
+        double scale=1.0,                # IN  context words by word and topic are scale times their table plus offset
+        double offset=0.0,               # IN
+    ):
         self.alpha, self.beta, self.factors, self.scale, self.base = alpha, beta, factors, scale, offset + beta
 
 

@@ -144,28 +144,21 @@ def padded(values, dtype):
 
 
 cdef class Topics:
-    """Frozen topics phi_wk = (counts_wk + base) inverse_k, and the fixed part of conditionals.
-
-    Parameters
-    ----------
-    table : ndarray of shape (V, K) or PackedCounts
-        Counts by word and topic.
-    base : float
-        Added to every count.
-    fixed : ndarray of shape (K padded,)
-        alpha_k times ``inverse``.
-    inverse : ndarray of shape (K padded,)
-        1 / (N_k + V beta), in units of the table.
-    blocks : ndarray of shape (V, blocks)
-        From ``sum_blocks``.
-    """
+    """Frozen topics phi_wk = (counts_wk + base) inverse_k, and the fixed part of conditionals."""
 
     cdef object table, fixed, inverse, blocks
     cdef bint packed
     cdef double base
     cdef Py_ssize_t n_words, n_components, n_blocks
 
-    def __init__(self, table, double base, fixed, inverse=None, blocks=None):
+    def __init__(
+        self,
+        table,         # IN  (V, K) counts by word and topic, or PackedCounts
+        double base,   # IN  added to every count
+        fixed,         # IN  (K padded,) alpha_k times inverse
+        inverse=None,  # IN  (K padded,) 1 / (N_k + V beta), in units of the table
+        blocks=None,   # IN  (V, blocks) from sum_blocks
+    ):
         self.table, self.base, self.fixed, self.inverse, self.blocks = table, base, fixed, inverse, blocks
         self.packed = not isinstance(table, np.ndarray)
         self.n_words, self.n_components = table.shape
@@ -298,26 +291,21 @@ def local_step(
 
 
 cdef class Records:
-    """Records of the entries of documents, by word.
-
-    Parameters
-    ----------
-    starts : ndarray of shape (V + 1,), int64
-    entries : ndarray of shape (nnz,), int32
-        Entries of word v are those from starts[v] to starts[v + 1].
-    records : ndarray of shape (nnz, 3), int64
-        From ``local_step``, whose workspaces must be alive.
-    shares : ndarray of shape (nnz,)
-    weights : ndarray of shape (nnz,) or None
-        Of the entries' documents; None: all one.
-    """
+    """Records of the entries of documents, by word."""
 
     cdef const int64_t[::1] starts
     cdef const int[::1] entries
     cdef const int64_t[:, ::1] records
     cdef object shares, weights
 
-    def __init__(self, starts, entries, records, shares, weights=None):
+    def __init__(
+        self,
+        starts,        # IN  (V + 1,) entries by word
+        entries,       # IN  (nnz,)
+        records,       # IN  (nnz, 3) of local_step, whose workspaces must be alive
+        shares,        # IN  (nnz,)
+        weights=None,  # IN  (nnz,) of the entries' documents, or None: all one
+    ):
         self.starts, self.entries, self.records, self.shares, self.weights = starts, entries, records, shares, weights
         if min(len(records), len(shares)) < len(entries):
             raise ValueError("records and shares must be one for each entry")

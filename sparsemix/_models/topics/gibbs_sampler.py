@@ -151,13 +151,12 @@ class GibbsSampler:
         if memory is None:
             start, states = None, np.full(starts[-1], -1, dtype=dtype)
         else:
-            *start, states = memory.recall_states(numbers, starts, model.tile, dtype)
-            start = None if start[0] is None else start
+            start, states = memory.recall_states(numbers, starts, model.tile, dtype)
         own = None if memory is None or model.unseen else tokens_in_table(model, x)
         workers = self._workers
         workspaces = [self._workspace(model) for _ in range(workers.n_jobs)]
         topics = _split.Topics(model.table, self._base, self._fixed, self._inverse, self._blocks)
-        entries, order, n_taken = x.entries, x.longest_first, np.zeros(1, dtype=np.int64)
+        entries, order, n_taken = x.entries(), x.longest_first, np.zeros(1, dtype=np.int64)
 
         def share(first, last):  # noqa: ARG001
             _split.local_step(
