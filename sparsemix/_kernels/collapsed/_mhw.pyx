@@ -8,6 +8,7 @@ import numpy as np
 from libc.stdint cimport int64_t, uint64_t
 
 from sparsemix._kernels.documents._entries cimport Entries
+from sparsemix._kernels.documents._packed cimport start_of
 
 from sparsemix._kernels.random import _alias
 
@@ -245,32 +246,15 @@ cdef class _Views:
     """C view of ``WordTables``; keeps its arrays alive."""
 
     def __cinit__(self, tables):
-        cdef const int64_t[::1] begin = tables.begin
-        cdef const double[::1] total = tables.total
-        topics, density, prob, alias = tables.pool
-        self.arrays = tables.pool, begin, total, tables.shared_prob, tables.shared_density
+        arrays = tables.begin, tables.length, tables.total, *tables.pool, tables.shared_density, tables.shared_prob
+        self.arrays = arrays, tables.shared_alias
         self.c.n_components, self.c.shared_total = tables.n_components, tables.shared_total
-        self.c.begin, self.c.total = &begin[0], &total[0]
-        self.c.length = self.integers(tables.length)
-        self.c.topics, self.c.alias = self.integers(topics), self.integers(alias)
-        self.c.shared_alias = self.integers(tables.shared_alias)
-        self.c.density, self.c.prob = self.numbers(density), self.numbers(prob)
-        self.c.shared_density = self.numbers(tables.shared_density)
-        self.c.shared_prob = self.numbers(tables.shared_prob)
-
-    cdef const int* integers(self, const int[::1] array):
-        return &array[0] if array.shape[0] > 0 else NULL
-
-    cdef const void* numbers(self, array) except? NULL:
-        cdef const float[::1] floats
-        cdef const double[::1] doubles
-        if len(array) == 0:
-            return NULL
-        if array.dtype == np.float32:
-            floats = array
-            return &floats[0]
-        doubles = array
-        return &doubles[0]
+        begin, length, total, topics, density, prob, alias, shared_density, shared_prob = arrays
+        self.c.begin, self.c.length = <const int64_t*> start_of(begin), <const int*> start_of(length)
+        self.c.total, self.c.topics = <const double*> start_of(total), <const int*> start_of(topics)
+        self.c.density, self.c.prob, self.c.alias = start_of(density), start_of(prob), <const int*> start_of(alias)
+        self.c.shared_density, self.c.shared_prob = start_of(shared_density), start_of(shared_prob)
+        self.c.shared_alias = <const int*> start_of(tables.shared_alias)
 
 
 def _density(tables, const real[::1] kind, int word, const int[::1] topics):

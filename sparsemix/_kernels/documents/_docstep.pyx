@@ -96,13 +96,11 @@ def local_step(
     cdef Py_ssize_t n = entries.n, n_entries = entries.n_entries, n_words
     cdef sparsemix_settings s = settings.c
     cdef int level = instruction_level()
+    cdef object out
     if n <= 0 or n_entries == 0:
-        np.asarray(doc_topic)[...] = 0
-        np.asarray(bound)[...] = 0
-        np.asarray(energy)[...] = 0
-        np.asarray(tally)[...] = 0
-        if p is not None:
-            np.asarray(p)[...] = 0
+        for out in (doc_topic, bound, energy, tally, p):
+            if out is not None:
+                np.asarray(out)[...] = 0
         return
     n_words, s.n_components = table.shape
     s.n_nonzero = s.n_components if lists is None else lists.shape[1]

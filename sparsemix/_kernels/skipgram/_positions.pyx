@@ -65,9 +65,7 @@ def log_rows(
     cdef int level = instruction_level()
     if base.shape[0] != n or out.shape[1] != padded(n) or out.shape[0] < words.shape[0]:
         raise ValueError(f"base must be ({n},) and out ({words.shape[0]}, {padded(n)})")
-    cdef const double* first = NULL
-    if factors is not None:
-        first = &factors[0]
+    cdef const double* first = NULL if factors is None else <double*> &factors[0]
     if words.shape[0] == 0:
         return
     with nogil:
@@ -187,15 +185,11 @@ def positions(
     s.alpha, s.totals, s.slots = NULL, NULL, &slots[0]
     cdef Context context = Context(block.window)
     cdef real[:, ::1] work = log_table(2, n_components, np.float32 if real is float else np.float64)
-    cdef const real* total_start = NULL
-    if total_logs is not None:
-        total_start = &total_logs[0, 0]
+    cdef const real* total_start = NULL if total_logs is None else <real*> &total_logs[0, 0]
     cdef const real* table_start = NULL
     if table is not None:
         table_start, s.scale, s.base = &table[0, 0], priors.scale, priors.base
-    cdef const int64_t* number_start = NULL
-    if numbers is not None:
-        number_start = &numbers[0]
+    cdef const int64_t* number_start = NULL if numbers is None else <int64_t*> &numbers[0]
     cdef int* topic_start = NULL if topics is None else &topics[0, 0]
     cdef double* sum_start = NULL if log_sums is None else &log_sums[0]
     cdef real* resp_start = NULL if resp is None else &resp[0, 0]
