@@ -5,6 +5,7 @@ import doctest
 import importlib
 import inspect
 import pkgutil
+import re
 import subprocess
 import sys
 from itertools import pairwise
@@ -47,6 +48,8 @@ MOST_MODULES = 12
 MAX_LINES = 500
 # Base classes of an estimator that are part of the package.
 MOST_BASES = 4
+# Arguments of a kernel.
+MOST_ARGUMENTS = 16
 
 
 def module_name(path):
@@ -199,6 +202,15 @@ def test_kernels_import_nothing_of_the_package_but_kernels():
             words = line.split()
             if words[:1] in (["from"], ["import"], ["cimport"]) and words[1].split(".")[0] in ("sparsemix", "sklearn"):
                 assert words[1].startswith("sparsemix._kernels"), f"{path.name}: {line}"
+
+
+def test_kernels_take_few_arguments():
+    """Arguments that travel together are objects, such as ``Entries`` of documents and ``Positions`` of words."""
+    for path in (PACKAGE / "_kernels").rglob("*.pyx"):
+        text = re.sub("#.*", "", path.read_text(encoding="utf-8"))
+        for name, arguments in re.findall(r"^ *(?:def|cpdef|cdef) ([^(=\n]+)\((.*?)\)[^()\n]*:$", text, re.M | re.S):
+            found = [part for part in re.sub(r"\[.*?\]", "", arguments).split(",") if part.strip()]
+            assert len(found) <= MOST_ARGUMENTS, f"{path.name}: {name} takes {len(found)} arguments"
 
 
 def test_only_likelihoods_compare_names_of_likelihoods():

@@ -10,6 +10,7 @@ from scipy import sparse
 from sparsemix._engine import blocks
 from sparsemix._engine.blocks import gathered, spans, tile_size
 from sparsemix._kernels.documents import _gather, _memory
+from sparsemix._kernels.documents._entries import Entries
 from sparsemix._kernels.split import _split
 from sparsemix._stats.word_rows import ByWord
 
@@ -70,6 +71,10 @@ class DocumentBlock:
             self.indptr[start : stop + 1] - first, self.indices[first:last], self.counts[first:last], self.n_words,
             None if self.weight is None else self.weight[start:stop],
         )  # fmt: skip
+
+    def entries(self, weight=None):
+        """The block as an argument of kernels."""
+        return Entries(self.indptr, self.indices, self.counts, weight)
 
     def documents(self):
         """Document of each entry, (nnz,) int32."""
@@ -331,15 +336,15 @@ class DocumentMemory:
         self._keep(numbers, lengths, topics[:n_kept].copy(), values[:n_kept].copy(), None)
 
     def recall_sparse(self, numbers):
-        """N_dk of documents as (indptr, topics, values), and their states; four None if nothing is stored.
+        """N_dk of documents as (indptr, topics, values), and their states; None for what is not stored.
 
         If N_dk can be computed from the states, only the states are stored.
         """
         kept = self._find(numbers)
         lengths, topics, values, states = kept or (None, None, None, None)
         if lengths is None:
-            return None, None, None, states
-        return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]), topics.astype(np.int32), values, states
+            return None, states
+        return (np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]), topics.astype(np.int32), values), states
 
     def remember_sparse(self, numbers, indptr, topics, values, states=None):
         """Store a sparse N_dk and the matching states."""
@@ -364,7 +369,7 @@ class DocumentMemory:
 
         Returns
         -------
-        indptr, topics, values : arrays as of ``recall_sparse``, or three times None
+        start : tuple of ndarray, as of ``recall_sparse``, or None
         states : ndarray of shape (starts[-1],)
             -1 throughout a document without stored states.
         """
@@ -376,12 +381,12 @@ class DocumentMemory:
             elif found is not None:
                 kept.append((first, *found[:3]))
         if not kept:
-            return None, None, None, states
+            return None, states
         lengths = np.zeros(len(numbers) + 1, dtype=np.int64)
         for first, of_tile, _, _ in kept:
             lengths[first + 1 : first + 1 + len(of_tile)] = of_tile
         topics = np.concatenate([topics for _, _, topics, _ in kept]).astype(np.int32)
-        return np.cumsum(lengths), topics, np.concatenate([values for *_, values in kept]), states
+        return (np.cumsum(lengths), topics, np.concatenate([values for *_, values in kept])), states
 
     def remember_states(self, numbers, states, starts, tile):
         """Store the states of the documents of several tiles, without a copy; the caller must not change them."""

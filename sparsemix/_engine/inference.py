@@ -3,6 +3,7 @@
 import numpy as np
 
 from sparsemix._kernels.documents._docstep import Workspace
+from sparsemix._kernels.documents._entries import Entries
 from sparsemix._kernels.proportions import _proportions
 
 # Entries (document, word) per kernel call.
@@ -49,8 +50,8 @@ def infer_doc_topic(
         for a, b in tiles(indptr, start, stop):
             first, last = indptr[a], indptr[b]
             _proportions.infer(
-                indptr[a : b + 1] - first, indices[first:last], counts[first:last], word_topic, prior, max_iter, tol,
-                linear, theta[a:b], np.empty(b - a, dtype=np.int64), workspace, relative=relative,
+                Entries(indptr[a : b + 1] - first, indices[first:last], counts[first:last]), word_topic, prior,
+                max_iter, tol, linear, theta[a:b], np.empty(b - a, dtype=np.int64), workspace, relative=relative,
             )  # fmt: skip
 
     if workers is None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sparsemix._engine.blocks import spans
+from sparsemix._kernels.skipgram import _positions
 
 # Tokens per tile; tiles per chunk, which are distributed among threads.
 TILE_TOKENS = 1 << 12
@@ -38,6 +39,10 @@ class SequenceBlock:
         """View of some documents."""
         first, last = self.indptr[start], self.indptr[stop]
         return SequenceBlock(self.indptr[start : stop + 1] - first, self.places[first:last], self.words[first:last])
+
+    def positions(self, window):
+        """The block as an argument of kernels."""
+        return _positions.Positions(self.indptr, self.places, self.words, window)
 
     def documents(self):
         """Document of each token, (n_tokens,) int64."""

@@ -243,8 +243,8 @@ class SkipGramPredictMixin(TopicPredictMixin):
             gamma = np.empty(shape, dtype=inputs.dtype) if resp else None
             log_sums, sizes = np.empty(len(x.words)), np.empty(len(x.words), dtype=np.int32)
             _positions.positions(
-                x.indptr, x.places, x.words, model.window, slots, inputs, contexts, None, None, 1.0, 0.0, 1.0,
-                model.n_components, log_sums=log_sums, resp=gamma, sizes=sizes,
+                x.positions(model.window), slots, inputs, contexts, None, None, None, 1.0, model.n_components,
+                log_sums=log_sums, resp=gamma, sizes=sizes,
             )  # fmt: skip
             use(first, x, gamma) if resp else use(first, x, log_sums, sizes)
 

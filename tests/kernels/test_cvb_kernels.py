@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import reference_collapsed as reference
 from scipy.special import gammaln
+from sparsemix._kernels.documents._entries import Entries
 
 from sparsemix._kernels.collapsed import _cvb, _gibbs
 from sparsemix._kernels.vectors import _simd
@@ -39,9 +40,13 @@ class State:
 
     def recount(self):
         means, variances = np.zeros((2, self.n_words, self.gamma.shape[1]))
-        _cvb.add_up(self.indptr, self.indices, self.counts, self.weight, self.gamma, means, variances)
+        _cvb.add_up(self.entries, self.gamma, means, variances)
         self.means, self.totals = means.astype(self.dtype), means.sum(axis=0)
         self.variances, self.spreads = variances.astype(self.dtype), variances.sum(axis=0)
+
+    @property
+    def entries(self):
+        return Entries(self.indptr, self.indices, self.counts, self.weight)
 
     @property
     def corpus(self):
@@ -51,8 +56,8 @@ class State:
         self.doc_topic = np.full((len(self.indptr) - 1, self.gamma.shape[1]), np.nan, dtype=self.dtype)
         self.sums = np.zeros(3)
         second = (self.variances, self.spreads) if second_order else (None, None)
-        _cvb.sweep(self.indptr, self.indices, self.counts, self.weight, self.alpha, self.beta, self.gamma, self.means,
-                   self.totals, *second, self.doc_topic, self.sums)  # fmt: skip
+        _cvb.sweep(self.entries, self.alpha, self.beta, self.gamma, self.means, self.totals, *second, self.doc_topic,
+                   self.sums)  # fmt: skip
         return self
 
 
@@ -237,8 +242,8 @@ def test_blocks_follow_one_another(second_order):
     second = (parts.variances, parts.spreads) if second_order else (None, None)
     for a, b in ((0, 3), (3, 4), (4, 9)):
         first, last = parts.indptr[a], parts.indptr[b]
-        _cvb.sweep(parts.indptr[a : b + 1] - first, parts.indices[first:last], parts.counts[first:last],
-                   parts.weight[a:b], parts.alpha, parts.beta, gamma[first:last], parts.means, parts.totals, *second,
+        some = parts.indptr[a : b + 1] - first, parts.indices[first:last], parts.counts[first:last], parts.weight[a:b]
+        _cvb.sweep(Entries(*some), parts.alpha, parts.beta, gamma[first:last], parts.means, parts.totals, *second,
                    None, sums)  # fmt: skip
     np.testing.assert_array_equal(parts.gamma, whole.gamma)
     np.testing.assert_array_equal(parts.means, whole.means)
@@ -311,14 +316,14 @@ class Chain(State):
         n_tokens = int(self.counts.sum())
         self.topics = np.random.default_rng(seed).integers(n_components, size=n_tokens, dtype=np.int32)
         self.table = np.zeros((self.n_words, n_components))
-        _gibbs.add_up(self.indptr, self.indices, self.counts, self.weight, self.topics, self.table)
+        _gibbs.add_up(self.entries, self.topics, self.table)
         self.totals, self.table = self.table.sum(axis=0), self.table.astype(dtype)
 
     def draw(self, seed=7, number=0, first_row=0):
         self.doc_topic = np.full((len(self.indptr) - 1, self.table.shape[1]), np.nan, dtype=self.dtype)
         self.sums = np.zeros(2)
-        _gibbs.sweep(self.indptr, self.indices, self.counts, self.weight, self.alpha, self.beta, seed, first_row,
-                     number, self.topics, self.table, self.totals, self.doc_topic, self.sums)  # fmt: skip
+        _gibbs.sweep(self.entries, self.alpha, self.beta, seed, first_row, number, self.topics, self.table, self.totals,
+                     self.doc_topic, self.sums)  # fmt: skip
         return self
 
     def documents(self):
@@ -393,7 +398,7 @@ def tiny_chain(words=3, n_components=2):
     chain.indices, chain.counts = np.array([0, 1, 0, 1, 2], dtype=np.int32), np.array([1.0, 2, 1, 1, 1])
     chain.alpha, chain.beta = np.full(n_components, 0.5), 0.3
     chain.topics, chain.table = np.zeros(6, dtype=np.int32), np.zeros((words, n_components))
-    _gibbs.add_up(chain.indptr, chain.indices, chain.counts, None, chain.topics, chain.table)
+    _gibbs.add_up(Entries(chain.indptr, chain.indices, chain.counts), chain.topics, chain.table)
     chain.totals = chain.table.sum(axis=0)
     return chain
 
@@ -455,7 +460,8 @@ def test_every_topic_is_drawn_as_often_as_it_should():
     topics, sums = np.full(n, -1, dtype=np.int32), np.zeros(2)
     want = alpha * (0.1 + table[0]) / (0.1 + table[0].copy())
     totals = table[0].copy()
-    _gibbs.sweep(np.arange(n + 1), np.zeros(n, np.int32), np.ones(n), None, alpha, 0.1, 3, 0, 0, topics, table, totals,
+    entries = Entries(np.arange(n + 1), np.zeros(n, np.int32), np.ones(n))
+    _gibbs.sweep(entries, alpha, 0.1, 3, 0, 0, topics, table, totals,
                  None, sums)  # fmt: skip
     want /= want.sum()
     got = np.bincount(topics, minlength=n_components)

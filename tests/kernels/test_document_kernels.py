@@ -6,7 +6,7 @@ import reference
 from scipy.special import gammaln, psi
 from sparsemix._kernels.vectors._simd import aligned_empty
 
-from sparsemix._kernels.documents import _docstep, _special, _words
+from sparsemix._kernels.documents import _docstep, _entries, _special, _words
 from sparsemix._models.topics.variational_model import inverse_totals
 
 DTYPES = [np.float32, np.float64]
@@ -37,6 +37,10 @@ class Corpus:
 
     def __len__(self):
         return len(self.indptr) - 1
+
+    @property
+    def documents(self):
+        return _entries.Entries(self.indptr, self.indices, self.counts)
 
     def lists(self, n_nonzero):
         lists = np.argsort(-self.table, axis=1, kind="stable")[:, :n_nonzero]
@@ -95,10 +99,12 @@ def infer(
     if start is not None:
         doc_topic[...] = start
     bound, energy, tally = np.full(n, np.nan), np.full(n, np.nan), np.full((n, 3), -1, dtype=np.int64)
+    settings = _docstep.Settings(
+        max_iter, tol, list_iter, select_first, select_every, n_restarts, restart_iter, active, linear, enter
+    )
     _docstep.local_step(
-        corpus.indptr, corpus.indices, corpus.counts, corpus.table, None if dense else corpus.lists(n_nonzero),
-        corpus.alpha, max_iter, tol, list_iter, select_first, select_every, n_restarts, restart_iter, active, linear,
-        start is not None, enter, topics, values, p, doc_topic, bound, energy, tally, _docstep.Workspace(corpus.dtype),
+        corpus.documents, corpus.table, None if dense else corpus.lists(n_nonzero), corpus.alpha, settings,
+        start is not None, topics, values, p, doc_topic, bound, energy, tally, _docstep.Workspace(corpus.dtype),
     )  # fmt: skip
     return Result(corpus, doc_topic, (topics, values, p, bound, energy, tally))
 
@@ -384,8 +390,9 @@ def test_used_scratch_changes_no_bit():
         else:
             lists, topics, values, p = None, None, np.empty((nnz, 1)), np.empty((n, K))
         _docstep.local_step(
-            corpus.indptr, corpus.indices, corpus.counts, corpus.table, lists, corpus.alpha, 100, 0.05, 3, 5, 10, 2, 2,
-            1e-9, False, False, 0.0, topics, values, p, doc_topic, bound, energy, tally, workspace,
+            corpus.documents, corpus.table, lists, corpus.alpha,
+            _docstep.Settings(100, 0.05, 3, 5, 10, 2, 2, 1e-9, False, 0.0), False, topics, values, p, doc_topic, bound,
+            energy, tally, workspace,
         )  # fmt: skip
         np.testing.assert_array_equal(doc_topic, expected.doc_topic)
         np.testing.assert_array_equal(values, expected.values)
@@ -423,8 +430,8 @@ def test_nothing_but_the_documents_need_be_written():
         expected = infer(corpus, n_nonzero)
         doc_topic, n = np.empty((len(corpus), K)), len(corpus)
         _docstep.local_step(
-            corpus.indptr, corpus.indices, corpus.counts, corpus.table, corpus.lists(2) if n_nonzero == 2 else None,
-            corpus.alpha, 100, 0.05, 0, 5, 10, 0, 2, 1e-9, False, False, 0.0, None, None, None, doc_topic,
+            corpus.documents, corpus.table, corpus.lists(2) if n_nonzero == 2 else None, corpus.alpha,
+            _docstep.Settings(100, 0.05, 0, 5, 10, 0, 2, 1e-9, False, 0.0), False, None, None, None, doc_topic,
             np.empty(n), np.empty(n), np.empty((n, 3), dtype=np.int64), _docstep.Workspace(np.float64),
         )  # fmt: skip
         np.testing.assert_array_equal(doc_topic, expected.doc_topic)
@@ -460,9 +467,10 @@ def test_wrong_shapes_raise(wrong):
         arrays[wrong] = arrays[wrong][:-1]
     with pytest.raises(ValueError, match=WRONG[wrong]):
         _docstep.local_step(
-            corpus.indptr, arrays["indices"], arrays["counts"], corpus.table, arrays["lists"], arrays["alpha"], 9, 0.1,
-            0, 5, 10, 0, 2, 1e-9, False, False, 0.0, arrays["topics"], arrays["values"], None,
-            arrays["doc_topic"], arrays["bound"], arrays["energy"], arrays["tally"], _docstep.Workspace(np.float64),
+            _entries.Entries(corpus.indptr, arrays["indices"], arrays["counts"]), corpus.table, arrays["lists"],
+            arrays["alpha"], _docstep.Settings(9, 0.1, 0, 5, 10, 0, 2, 1e-9, False, 0.0), False, arrays["topics"],
+            arrays["values"], None, arrays["doc_topic"], arrays["bound"], arrays["energy"], arrays["tally"],
+            _docstep.Workspace(np.float64),
         )  # fmt: skip
 
 

@@ -10,6 +10,7 @@ import pytest
 import reference_chains as twin
 from scipy import sparse
 from scipy.special import gammaln
+from sparsemix._kernels.documents._entries import Entries
 from test_alias import chi_square
 
 from sparsemix._kernels.collapsed import _mhw
@@ -49,6 +50,11 @@ class Setting:
         self.numbers = np.arange(n_documents) + 100
         self.start = None
         self.states = np.full(lengths.sum(), -1, dtype=np.int32)
+
+    @property
+    def entries(self):
+        x = self.documents
+        return Entries(x.indptr.astype(np.int64), x.indices.astype(np.int32), x.data.astype(self.dtype))
 
     def topics(self, table, scale, offset, alpha, prior=0.01):
         table = np.ascontiguousarray(table, dtype=self.dtype)
@@ -116,18 +122,20 @@ class Result:
 def sample(setting, settings, tables=None, scratch=None, n_even=0):
     s, now, x = settings, setting.now, setting.documents
     indptr, n_components = x.indptr.astype(np.int64), len(now.alpha)
-    start = (None, None, None)
+    start = None
     if setting.start is not None:
         start = tuple(a.astype(t) for a, t in zip(setting.start, (np.int64, np.int32, setting.dtype), strict=True))
-    capacity = _mhw.max_entries(indptr, start[0], n_components, s.n_samples, s.n_sweeps)
+    capacity = _mhw.max_entries(indptr, start, n_components, s.n_samples, s.n_sweeps)
     out = Result(x.nnz, x.shape[0], s.n_samples, capacity, setting.dtype)
     out.states = setting.states.copy()
     out.even = np.full((x.nnz, n_even), -7, dtype=np.int32) if n_even else None
+    kernel_settings = _mhw.Settings(
+        now.scale, now.offset, now.prior, now.inverse, now.alpha, s.seed, s.visit, s.n_samples, s.n_sweeps, s.rho,
+        s.sparsity, s.exclude, s.share, not s.check,
+    )  # fmt: skip
     _mhw.sample_documents(
-        indptr, x.indices.astype(np.int32), x.data.astype(setting.dtype), setting.numbers, *start, now.table,
-        now.scale, now.offset, now.prior, now.inverse, now.alpha, tables or setting.tables(), not s.check, s.seed,
-        s.visit, s.n_samples, s.n_sweeps, s.rho, s.sparsity, s.exclude, s.share, out.states, out.topics, out.values,
-        out.indptr, out.out_topics, out.out_values, out.tally,
+        setting.entries, setting.numbers, start, now.table, kernel_settings, tables or setting.tables(), out.states,
+        out.topics, out.values, out.indptr, out.out_topics, out.out_values, out.tally,
         scratch or _mhw.ChainWorkspace(n_components, s.n_samples), out.even,
     )  # fmt: skip
     return out
@@ -720,13 +728,15 @@ def test_the_size_for_counts_suffices_and_less_is_refused():
     settings = twin.Settings(n_sweeps=3, rho=STEPS)
     result = sample(setting, settings)
     assert 0 < result.indptr[-1] <= len(result.out_topics)
-    x, now = setting.documents, setting.now
+    now = setting.now
+    kernel_settings = _mhw.Settings(
+        now.scale, now.offset, now.prior, now.inverse, now.alpha, 0, 0, 5, 3, STEPS, 0.0, "none", 0.0
+    )
     with pytest.raises(ValueError, match="the size that ``max_entries`` returns"):
         _mhw.sample_documents(
-            x.indptr.astype(np.int64), x.indices.astype(np.int32), x.data, setting.numbers, None, None, None, now.table,
-            now.scale, now.offset, now.prior, now.inverse, now.alpha, setting.tables(), False, 0, 0, 5, 3, STEPS, 0.0,
-            "none", 0.0, result.states, result.topics, result.values, result.indptr, result.out_topics[:3],
-            result.out_values[:3], result.tally, _mhw.ChainWorkspace(200, 5),
+            setting.entries, setting.numbers, None, now.table, kernel_settings, setting.tables(), result.states,
+            result.topics, result.values, result.indptr, result.out_topics[:3], result.out_values[:3], result.tally,
+            _mhw.ChainWorkspace(200, 5),
         )  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy import sparse
+from sparsemix._kernels.documents._entries import Entries
 
 from sparsemix import SparseLDA
 from sparsemix._engine.documents import DocumentMemory
@@ -106,18 +107,16 @@ def documents(dtype, seed=3):
     return X.indptr.astype(np.int64), X.indices.astype(np.int32), X.data.astype(dtype)
 
 
-def infer(corpus, table, lists, rows, n_components, dtype, start=None, n_restarts=0):
-    indptr, indices, counts = corpus
-    topics = np.zeros((len(indices), lists.shape[1]), dtype=np.int32)
+def infer(corpus, table, lists, n_components, dtype, start=None, n_restarts=0):
+    topics = np.zeros((len(corpus[1]), 1 if lists is None else lists.shape[1]), dtype=np.int32)
     values, doc_topic = np.zeros(topics.shape, dtype=dtype), np.zeros((N, n_components), dtype=dtype)
     if start is not None:
         doc_topic[...] = start
     bound, energy, tally = np.zeros(N), np.zeros(N), np.zeros((N, 3), dtype=np.int64)
     alpha = np.full(n_components, 0.1, dtype=dtype)
     _docstep.local_step(
-        indptr, indices, counts, table, lists, alpha, 40, 1e-3, 3, 5, 10, n_restarts, 2, 1e-2, False,
-        start is not None, 1e-2, topics, values, None, doc_topic, bound, energy, tally, _docstep.Workspace(dtype),
-        packed=rows,
+        Entries(*corpus), table, lists, alpha, _docstep.Settings(40, 1e-3, 3, 5, 10, n_restarts, 2, 1e-2, False, 1e-2),
+        start is not None, topics, values, None, doc_topic, bound, energy, tally, _docstep.Workspace(dtype),
     )  # fmt: skip
     return topics, values, doc_topic, bound, energy, tally
 
@@ -132,23 +131,23 @@ def test_documents_and_sums_are_the_same_from_both_tables(dtype, prior, warm, de
     corpus = documents(dtype)
     start = None
     if warm:  # topics that others have: some are missing on purpose, and enter
-        start = infer(corpus, table, lists, None, n_components, dtype)[2][::-1].copy()
+        start = infer(corpus, table, lists, n_components, dtype)[2][::-1].copy()
         start[:, ::3] = 0.0
         start[0] = 0.0
         start[0, 5] = 1.0
-    expected = infer(corpus, table, lists, None, n_components, dtype, start, n_restarts=2)
-    found = infer(corpus, None, rows.lists, rows, n_components, dtype, start, n_restarts=2)
+    expected = infer(corpus, table, lists, n_components, dtype, start, n_restarts=2)
+    found = infer(corpus, rows, rows.lists, n_components, dtype, start, n_restarts=2)
     for a, b in zip(found, expected, strict=True):
         np.testing.assert_array_equal(a, b)
     starts, entries = np.zeros(V + 1, dtype=np.int64), np.zeros(len(corpus[1]), dtype=np.int32)
     _words.group_by_word(corpus[1], starts, entries)
     sums = []
-    for whole_table, packed_table in ((table, None), (None, rows)):
+    for each in (table, rows):
         lengths, energies = np.zeros(V, dtype=np.int64), np.zeros(V)
         topics, values = np.zeros(V * n_components, dtype=np.int32), np.zeros(V * n_components, dtype=dtype)
         n = _words.sum_sparse(
-            starts, entries, found[0], found[1], whole_table, 1e-2, n_components, 0, V, lengths, topics, values,
-            energies, packed_table,
+            starts, entries, found[0], found[1], each, 1e-2, n_components, 0, V, lengths, topics, values,
+            energies,
         )  # fmt: skip
         sums.append((lengths, topics[:n], values[:n], energies))
     for a, b in zip(*sums, strict=True):
@@ -156,13 +155,12 @@ def test_documents_and_sums_are_the_same_from_both_tables(dtype, prior, warm, de
 
 
 def test_packed_tables_need_lists_and_the_dtype_of_the_counts():
-    _, (table, lists), rows = made(95, np.float32)
+    _, (_, lists), rows = made(95, np.float32)
     corpus = documents(np.float64)
     with pytest.raises(ValueError, match="packed table is of float32"):
-        infer(corpus, None, lists, rows, 95, np.float64)
-    corpus = documents(np.float32)
-    with pytest.raises(ValueError, match="in the place of a table"):
-        infer(corpus, table, lists, rows, 95, np.float32)
+        infer(corpus, rows, lists, 95, np.float64)
+    with pytest.raises(ValueError, match="packed table needs lists"):
+        infer(documents(np.float32), rows, None, 95, np.float32)
 
 
 # -- fits
@@ -180,7 +178,7 @@ def test_fits_from_both_tables_are_the_same(learning_method, monkeypatch):
             topic_word_prior=0.1, init_params="random", random_state=0,
         ).fit(X)  # fmt: skip
         stats = lda.partial_fit(X[:50]).expected_stats(X[50:90])
-        assert (lda._fitted.model._packed is not None) == (most == 0)
+        assert isinstance(lda._fitted.model._table, _special.PackedTable) == (most == 0)
         fits.append((lda.components_, lda.transform(X), stats["count"]))
     for a, b in zip(*fits, strict=True):
         np.testing.assert_array_equal(a, b)

@@ -15,9 +15,8 @@ def infer(corpus, prior, *, max_iter=1000, tol=1e-9, linear=False, **kept):
     n, n_components = len(corpus), corpus.table.shape[1]
     theta, n_iter = np.full((n, n_components), np.nan), np.full(n, -1)
     _proportions.infer(
-        corpus.indptr, corpus.indices, corpus.counts, corpus.table, prior, max_iter, tol, linear, theta, n_iter,
-        Workspace(corpus.dtype), **kept,
-    )  # fmt: skip
+        corpus.documents, corpus.table, prior, max_iter, tol, linear, theta, n_iter, Workspace(corpus.dtype), **kept
+    )
     return theta, n_iter
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from sparsemix._kernels.documents._docstep import Workspace
+from sparsemix._kernels.documents._entries import Entries
 from sparsemix._kernels.vectors._simd import aligned_empty
 
 from sparsemix._engine.schedules import learning_rates
@@ -41,8 +42,8 @@ class Problem:
         resp = aligned_empty(len(self.indices) * width, dtype).reshape(-1, width)
         doc_topic, total = self.doc_topic.copy(), np.empty((n, n_components), dtype=dtype)
         _scvb.local_step(
-            self.indptr, self.indices, self.counts, self.table, self.factor, self.offset, self.prior, self.inverse,
-            self.alpha, n_sweeps, _scvb.EXCLUDE[exclude], rates, doc_topic, resp, total, Workspace(dtype),
+            Entries(self.indptr, self.indices, self.counts), self.table, self.factor, self.offset, self.prior,
+            self.inverse, self.alpha, n_sweeps, _scvb.EXCLUDE[exclude], rates, doc_topic, resp, total, Workspace(dtype),
         )  # fmt: skip
         return doc_topic, resp[:, :n_components], total
 

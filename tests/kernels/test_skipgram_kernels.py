@@ -30,6 +30,14 @@ class Setting:
         self.inputs, self.counts = twin.counts(self.positions, self.topics, n_words, n_components)
         self.numbers = np.arange(len(self.documents)) + 50
 
+    @property
+    def kernel_block(self):
+        return _positions.Positions(*self.block, self.window)
+
+    @property
+    def priors(self):
+        return _positions.Priors(self.alpha, self.beta)
+
     def tables(self):
         """input_table, table, totals, and their logarithms."""
         dtype, every = self.dtype, np.arange(self.n_words, dtype=np.int32)
@@ -44,9 +52,7 @@ class Setting:
 
     def sweep(self, tables, number, conditional=None, topics=None):
         topics = self.topics if topics is None else topics
-        return _positions.sweep(
-            *self.block, self.window, self.alpha, self.beta, 7, 0, number, topics, *tables, conditional
-        )
+        return _positions.sweep(self.kernel_block, self.priors, 7, 0, number, topics, *tables, conditional)
 
     def walk(self, word_tables, tables, sweep, n_samples=3, temperature=1.0, visit=0, states=None, topics=None):
         tally = np.zeros(3, dtype=np.int64)
@@ -54,13 +60,13 @@ class Setting:
         inputs, counts, totals = tables[:3]
         if sweep:
             _walk.sweep(
-                *self.block, self.window, self.numbers, word_tables, self.alpha, self.beta, temperature, 3, visit,
-                n_samples, inputs, counts, totals, topics, tally,
+                self.kernel_block, self.numbers, word_tables, self.priors, temperature, 3, visit, n_samples, inputs,
+                counts, totals, topics, tally,
             )  # fmt: skip
             return tally
         _walk.walk(
-            *self.block, self.window, self.numbers, word_tables, self.alpha, self.n_words * self.beta, temperature, 3,
-            visit, n_samples, None, inputs, counts, 1.0, self.beta, totals, topics, states, tally,
+            self.kernel_block, self.numbers, word_tables, self.priors, temperature, 3, visit, n_samples, inputs,
+            counts, totals, topics, states, tally,
         )  # fmt: skip
         return tally
 
@@ -80,9 +86,9 @@ class Setting:
 def test_pairs_are_those_of_the_contexts(window, gaps):
     s = Setting(window=window, gaps=gaps)
     starts = np.empty(V + 1, dtype=np.int64)
-    n = _positions.pairs(*s.block, window, starts, None)
+    n = _positions.pairs(s.kernel_block, starts, None)
     centres = np.empty(n, dtype=np.int32)
-    assert _positions.pairs(*s.block, window, starts, centres) == n == sum(len(around) for _, around in s.positions)
+    assert _positions.pairs(s.kernel_block, starts, centres) == n == sum(len(around) for _, around in s.positions)
     for v in range(V):
         wanted = [i for i, (_, around) in enumerate(s.positions) for word in around if word == v]
         assert list(centres[starts[v] : starts[v + 1]]) == wanted
@@ -91,7 +97,7 @@ def test_pairs_are_those_of_the_contexts(window, gaps):
 def test_counts_of_topics():
     s = Setting()
     inputs, counts = np.zeros((2, V, K))
-    _positions.add_up(*s.block, s.window, s.topics, counts, inputs)
+    _positions.add_up(s.kernel_block, s.topics, counts, inputs)
     np.testing.assert_array_equal(inputs, s.inputs)
     np.testing.assert_array_equal(counts, s.counts)
     usable = sum(bool(around) for _, around in s.positions)
@@ -202,8 +208,8 @@ def test_positions_under_frozen_counts(dtype, n_components, temperature, instruc
     resp, sizes = np.empty((n_tokens, n_components), dtype=dtype), np.empty(n_tokens, dtype=np.int32)
     slots = np.arange(V, dtype=np.int32)
     _positions.positions(
-        *s.block, s.window, slots, *logs, counts, 1.0, s.beta, temperature, n_components, s.numbers, 5, 2, topics,
-        log_sums, resp, sizes,
+        s.kernel_block, slots, *logs, counts, s.priors, temperature, n_components, s.numbers, 5, 2, topics, log_sums,
+        resp, sizes,
     )  # fmt: skip
     assert list(sizes) == [len(around) for _, around in s.positions]
     for i, (word, around) in enumerate(s.positions):

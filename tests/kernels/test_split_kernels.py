@@ -7,6 +7,7 @@ import pytest
 from reference_chains import child, draw_bits, row_key, uniform
 from scipy import sparse, stats
 from scipy.special import gammaln
+from sparsemix._kernels.documents._entries import Entries
 from sparsemix._kernels.vectors._simd import aligned_empty
 
 from sparsemix._kernels.documents import _words
@@ -69,7 +70,7 @@ class Problem:
 
     def sparse_start(self):
         if self.start is None:
-            return None, None, None
+            return None
         rows, topics = np.nonzero(self.start)
         indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(self.start)))])
         return indptr.astype(np.int64), topics.astype(np.int32), self.start[rows, topics].astype(self.table.dtype)
@@ -84,27 +85,27 @@ class Problem:
         inverse, fixed = (_split.padded(x, dtype) for x in (self.inverse, self.inverse * self.alpha))
         blocks = np.empty((self.n_words, _split.n_blocks(n_components)), dtype=dtype)
         every = np.arange(self.n_words, dtype=np.int32)
-        whole = (self.table, None) if packed is None else (None, packed)
-        sum_blocks, table = (_split.sum_blocks, self.table) if packed is None else (_split.sum_packed_blocks, packed)
-        sum_blocks(table, self.base, fixed, every, 0, self.n_words, blocks)
+        whole = self.table if packed is None else packed
+        _split.sum_blocks(_split.Topics(whole, self.base, fixed), every, 0, self.n_words, blocks)
+        frozen = _split.Topics(whole, self.base, fixed, inverse, blocks)
         nnz, workspace = len(self.indices), _split.Workspace(n_components)
         records, shares = np.empty((nnz, 3), dtype=np.int64), np.empty(nnz, dtype=dtype)
         _split.local_step(
-            self.indptr, self.indices, self.counts, *whole, self.base, inverse, fixed, blocks, n_sweeps,
-            exclude, self.numbers, seed, visit, *self.sparse_start(), _split.sample_starts(self.indptr, self.counts),
-            states, records, shares, self.order, np.zeros(1, dtype=np.int64), workspace, self.own,
+            Entries(self.indptr, self.indices, self.counts), frozen, n_sweeps, exclude, self.numbers, seed, visit,
+            self.sparse_start(), _split.sample_starts(self.indptr, self.counts), states, records, shares, self.order,
+            np.zeros(1, dtype=np.int64), workspace, self.own,
         )  # fmt: skip
         starts, entries = np.empty(self.n_words + 1, dtype=np.int64), np.empty(nnz, dtype=np.int32)
         _words.group_by_word(self.indices, starts, entries)
+        grouped = _split.Records(starts, entries, records, shares, self.weights)
         if least:
             before, gains, lengths = packed.toarray(), np.zeros(n_components), np.zeros(self.n_words, dtype=np.int64)
             packed.reserve(100_000)
             topics, values = np.empty(n_components, dtype=np.int32), np.empty(n_components, dtype=dtype)
             for first, last in ((0, 3), (3, self.n_words)):
                 _split.sum_sparse(
-                    starts, entries, records, shares, self.weights, *whole, self.base, fixed, blocks, every, first,
-                    last, n_even, seed, visit, lengths, topics, values, 2.0, least, gains,
-                )  # fmt: skip
+                    grouped, frozen, every, first, last, n_even, seed, visit, lengths, topics, values, 2.0, least, gains
+                )
             np.testing.assert_allclose(gains, (packed.toarray() - before).sum(axis=0), rtol=1e-10, atol=1e-12)
             return packed.toarray() - before
         if n_even is not None:
@@ -112,9 +113,8 @@ class Problem:
             values, parts = np.empty(100_000, dtype=dtype), []
             for first, last in ((0, 3), (3, self.n_words)):
                 n = _split.sum_sparse(
-                    starts, entries, records, shares, self.weights, *whole, self.base, fixed, blocks, every, first,
-                    last, n_even, seed, visit, lengths, topics, values,
-                )  # fmt: skip
+                    grouped, frozen, every, first, last, n_even, seed, visit, lengths, topics, values
+                )
                 parts.append((values[:n].copy(), topics[:n].copy()))
             values, topics = (np.concatenate(part) for part in zip(*parts, strict=True))
             indptr = np.concatenate([[0], np.cumsum(lengths)])
@@ -122,16 +122,12 @@ class Problem:
         out, totals = np.zeros((self.n_words, n_components), dtype=dtype), np.zeros(n_components)
         row = aligned_empty(len(fixed), dtype)
         for first, last in ((0, 3), (3, self.n_words)):
-            _split.sum_rows(
-                starts, entries, records, shares, self.weights, self.table, self.base, fixed, every, first, last, row,
-                out, totals,
-            )  # fmt: skip
+            _split.sum_rows(grouped, frozen, every, first, last, row, out, totals)
         np.testing.assert_allclose(totals, out.sum(axis=0), rtol=1e-5)
         added, totals_of, taken = self.table.copy(), np.zeros((3, n_components)), np.zeros(1, dtype=np.int64)
         for _ in range(2):  # the first takes all
             _split.add_rows(
-                starts, entries, records, shares, self.weights, added, self.base, fixed, every,
-                np.array([0, 3, 3, self.n_words]), taken, 0.3,
+                grouped, _split.Topics(added, self.base, fixed), every, np.array([0, 3, 3, self.n_words]), taken, 0.3,
                 *(_split.padded(np.zeros(n_components), dtype) for _ in range(2)), totals_of,
             )  # fmt: skip
         assert (totals_of[1] == 0).all()
@@ -531,10 +527,10 @@ def test_fixed_parts_have_whole_groups():
     words, blocks = np.arange(3, dtype=np.int32), np.empty((3, 1), dtype=np.float32)
     fixed = _split.padded(rng.random(n_components), np.float32)
     assert len(fixed) == 64
-    _split.sum_packed_blocks(packed, 0.5, fixed, words, 0, 3, blocks)
+    _split.sum_blocks(_split.Topics(packed, 0.5, fixed), words, 0, 3, blocks)
     np.testing.assert_allclose(blocks[:, 0], (table + 0.5) @ fixed[:n_components], rtol=1e-5)
     with pytest.raises(ValueError, match="padded"):
-        _split.sum_packed_blocks(packed, 0.5, fixed[:48], words, 0, 3, blocks)
+        _split.Topics(packed, 0.5, fixed[:48])
 
 
 def exact_counts(problem):

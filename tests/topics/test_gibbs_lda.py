@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import reference_collapsed as exact
 from scipy import sparse
+from sparsemix._kernels.documents._entries import Entries
 
 from sparsemix import CollapsedLDA, GibbsLDA, blocks
 from sparsemix._kernels.collapsed import _gibbs
@@ -51,8 +52,8 @@ def test_draws_are_inverse_cumulated_probabilities():
     old = rng.integers(-1, K, size=int(X.sum())).astype(np.intc)
     topics, table = old.copy(), np.full((40, K), 9.0)
     totals = table.sum(axis=0)
-    moved = _gibbs.draw(X.indptr.astype(np.int64), X.indices, X.data.astype(float), weight, theta, phi, 5, 100, 3,
-                        topics, table, totals)  # fmt: skip
+    entries = Entries(X.indptr.astype(np.int64), X.indices, X.data.astype(float), weight)
+    moved = _gibbs.draw(entries, theta, phi, 5, 100, 3, topics, table, totals)
     t, want_moved, want_table = 0, 0.0, np.full((40, K), 9.0)
     for d in range(8):
         words = np.repeat(X.indices[X.indptr[d] : X.indptr[d + 1]], X.data[X.indptr[d] : X.indptr[d + 1]].astype(int))

@@ -195,13 +195,13 @@ def test_own_tokens_are_seen():
 
 
 def test_proposals_that_are_all_accepted_are_seen(monkeypatch):
-    sample = walker_sampler._mhw.sample_documents
+    settings = walker_sampler._mhw.Settings
 
-    def unchecked(*args):
-        return sample(*args[:14], True, *args[15:])
+    def unchecked(*args, fresh):  # noqa: ARG001
+        return settings(*args, fresh=True)
 
     monkeypatch.setattr(walker_sampler, "NEGLIGIBLE", 1.0)
-    monkeypatch.setattr(walker_sampler._mhw, "sample_documents", unchecked)
+    monkeypatch.setattr(walker_sampler._mhw, "Settings", unchecked)
     assert deviation(counts_of(fitted(1)), total(GIVEN)) > 8.0
 
 

@@ -9,10 +9,10 @@ from libc.math cimport INFINITY, floor, log
 from libc.stdint cimport int64_t, uint8_t
 
 from sparsemix._kernels.clusters._clusters cimport Clusters
+from sparsemix._kernels.documents._entries cimport Entries
 from sparsemix._kernels.vectors._simd cimport instruction_level
 
 from sparsemix._kernels.clusters._clusters import padded_prior
-from sparsemix._kernels.collapsed._cvb import check_entries
 from sparsemix._kernels.vectors._simd import aligned_empty
 
 
@@ -115,7 +115,7 @@ cdef class MultinomialClusters(Clusters):
         cdef uint8_t[:, ::1] code
         cdef int64_t[::1] is_coded
         cdef Py_ssize_t end, c
-        check_entries(indptr, indices, counts.shape[0], n_features, None)
+        Entries(indptr, indices, counts).check(n_features)
         self.n_rows = indptr.shape[0] - 1
         self.capacity = totals.shape[0]
         self.n_slots = n_slots

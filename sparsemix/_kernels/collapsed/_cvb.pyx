@@ -7,6 +7,7 @@ import numpy as np
 
 from libc.stdint cimport int64_t
 
+from sparsemix._kernels.documents._entries cimport Entries
 from sparsemix._kernels.vectors._simd cimport instruction_level
 
 from sparsemix._kernels.vectors._simd import aligned_empty
@@ -31,21 +32,8 @@ cdef extern from "collapsed/collapsed.h" nogil:
         const void*, const double*, void*, void*, void*, void*, double*, double*, void*, double*)
 
 
-def check_entries(const int64_t[::1] indptr, const int[::1] indices, Py_ssize_t n_counts, Py_ssize_t n_words, weight):
-    """Checks of a block of documents shared by both kernels."""
-    if indptr.shape[0] < 1 or indptr[indptr.shape[0] - 1] > min(indices.shape[0], n_counts):
-        raise ValueError("indices and counts must hold indptr[-1] entries")
-    if indices.shape[0] and np.max(indices) >= n_words:
-        raise ValueError(f"indices must be below the {n_words} rows of the table")
-    if weight is not None and len(weight) != indptr.shape[0] - 1:
-        raise ValueError("weight must be (n,)")
-
-
 def sweep(
-    const int64_t[::1] indptr,      # IN    (n + 1,) entries of document d are indptr[d] to indptr[d + 1]
-    const int[::1] indices,         # IN    (nnz,) words
-    const real[::1] counts,         # IN    (nnz,) positive
-    const double[::1] weight,       # IN    (n,) of documents, in sums over them; or None
+    Entries entries not None,       # IN
     const real[::1] alpha,          # IN    (K,) Dirichlet prior of the documents' topics
     double topic_word_prior,        # IN
     real[:, ::1] gamma,             # INOUT (nnz, K) responsibilities; a row of zeros is a type that has none yet
@@ -57,10 +45,13 @@ def sweep(
     double[::1] sums,               # INOUT (3,) += sum of c |change of gamma|, entropy, E_q[log p(z)]; CVB0: the first
 ):
     """Visit every document once, in order ([TNW07] Eq. 18; without variances Asuncion et al. 2009)."""
-    cdef Py_ssize_t n = indptr.shape[0] - 1, n_components = gamma.shape[1], k
+    cdef Py_ssize_t n = entries.n, n_components = gamma.shape[1], k
     cdef int level = instruction_level()
     cdef sparsemix_collapsed_settings s
-    check_entries(indptr, indices, min(counts.shape[0], gamma.shape[0]), word_topic.shape[0], weight)
+    cdef const real[::1] counts = entries.counts
+    entries.check(word_topic.shape[0])
+    if gamma.shape[0] < entries.indptr[n]:
+        raise ValueError("gamma must hold indptr[-1] entries")
     if alpha.shape[0] != n_components or word_topic.shape[1] != n_components or totals.shape[0] != n_components:
         raise ValueError(f"alpha and totals must be ({n_components},) and word_topic (V, {n_components})")
     s.second_order = word_variance is not None
@@ -73,7 +64,7 @@ def sweep(
         raise ValueError(f"doc_topic must be ({n}, {n_components})")
     if sums.shape[0] != 3:
         raise ValueError("sums must be (3,)")
-    if n == 0 or indptr[n] == 0:
+    if n == 0 or entries.indptr[n] == 0:
         if doc_topic is not None:
             np.asarray(doc_topic)[...] = 0
         return
@@ -84,22 +75,19 @@ def sweep(
     cdef double[::1] log_gamma_alpha = np.empty(n_components)
     for k in range(n_components):
         log_gamma_alpha[k] = sparsemix_log_gamma(alpha[k])
-    cdef const double* weight_start = NULL if weight is None else <double*> &weight[0]
+    cdef const double* weight_start = NULL if entries.weight is None else <double*> &entries.weight[0]
     cdef real* variance_start = NULL if word_variance is None else &word_variance[0, 0]
     cdef double* total_variance_start = NULL if word_variance is None else &total_variance[0]
     cdef real* doc_topic_start = NULL if doc_topic is None else &doc_topic[0, 0]
     with nogil:
         sparsemix_cvb(
-            level, &s, n, &indptr[0], &indices[0], &counts[0], weight_start, &alpha[0], &log_gamma_alpha[0], &work[0],
-            &gamma[0, 0], &word_topic[0, 0], variance_start, &totals[0], total_variance_start, doc_topic_start,
-            &sums[0])
+            level, &s, n, &entries.indptr[0], &entries.indices[0], &counts[0], weight_start, &alpha[0],
+            &log_gamma_alpha[0], &work[0], &gamma[0, 0], &word_topic[0, 0], variance_start, &totals[0],
+            total_variance_start, doc_topic_start, &sums[0])
 
 
 def add_up(
-    const int64_t[::1] indptr,      # IN    (n + 1,)
-    const int[::1] indices,         # IN    (nnz,) words
-    const real[::1] counts,         # IN    (nnz,)
-    const double[::1] weight,       # IN    (n,) or None
+    Entries entries not None,       # IN
     const real[:, ::1] gamma,       # IN    (nnz, K)
     double[:, ::1] word_topic,      # INOUT (V, K) += weight count gamma
     double[:, ::1] word_variance,   # INOUT (V, K) += weight count gamma (1 - gamma); or None
@@ -108,7 +96,10 @@ def add_up(
     cdef Py_ssize_t d, e, k, n_components = gamma.shape[1]
     cdef double mass
     cdef double* row
-    check_entries(indptr, indices, min(counts.shape[0], gamma.shape[0]), word_topic.shape[0], weight)
+    cdef const real[::1] counts = entries.counts
+    entries.check(word_topic.shape[0])
+    if gamma.shape[0] < entries.indptr[entries.n]:
+        raise ValueError("gamma must hold indptr[-1] entries")
     if word_topic.shape[1] != n_components:
         raise ValueError(f"word_topic must be (V, {n_components})")
     if word_variance is not None and (
@@ -116,14 +107,14 @@ def add_up(
     ):
         raise ValueError(f"word_variance must be (V, {n_components})")
     with nogil:
-        for d in range(indptr.shape[0] - 1):
-            for e in range(indptr[d], indptr[d + 1]):
-                mass = counts[e] if weight is None else counts[e] * weight[d]
-                row = &word_topic[indices[e], 0]
+        for d in range(entries.n):
+            for e in range(entries.indptr[d], entries.indptr[d + 1]):
+                mass = counts[e] if entries.weight is None else counts[e] * entries.weight[d]
+                row = &word_topic[entries.indices[e], 0]
                 for k in range(n_components):
                     row[k] += mass * gamma[e, k]
                 if word_variance is not None:
-                    row = &word_variance[indices[e], 0]
+                    row = &word_variance[entries.indices[e], 0]
                     for k in range(n_components):
                         row[k] += mass * gamma[e, k] * (1.0 - gamma[e, k])
 

@@ -7,9 +7,9 @@ import numpy as np
 
 from libc.stdint cimport int64_t, uint64_t
 
+from sparsemix._kernels.documents._entries cimport Entries
 from sparsemix._kernels.vectors._simd cimport instruction_level
 
-from sparsemix._kernels.collapsed._cvb import check_entries
 from sparsemix._kernels.vectors._simd import aligned_empty
 
 ctypedef fused real:
@@ -46,11 +46,16 @@ cdef sparsemix_gibbs_settings settings_of(Py_ssize_t n_components, Py_ssize_t n_
     return s
 
 
+cdef check(Entries entries, const int[::1] topics, Py_ssize_t n_words, Py_ssize_t n_components):
+    entries.check(n_words)
+    if topics.shape[0] != np.sum(entries.counts[:entries.indptr[entries.n]], dtype=np.int64):
+        raise ValueError("topics must hold one number for each token")
+    if topics.shape[0] and (np.max(topics) >= n_components or np.min(topics) < -1):
+        raise ValueError(f"topics must be from -1 to {n_components - 1}")
+
+
 def sweep(
-    const int64_t[::1] indptr,      # IN    (n + 1,) entries of document d are indptr[d] to indptr[d + 1]
-    const int[::1] indices,         # IN    (nnz,) words
-    const real[::1] counts,         # IN    (nnz,) whole numbers
-    const double[::1] weight,       # IN    (n,) of documents, in sums over them; or None
+    Entries entries not None,       # IN    counts are whole numbers
     const real[::1] alpha,          # IN    (K,) Dirichlet prior of the documents' topics
     double topic_word_prior,        # IN
     uint64_t seed,                  # IN
@@ -63,16 +68,13 @@ def sweep(
     double[::1] sums,               # INOUT (2,) += tokens that changed their topic, log p(z)
 ):
     """Draw every token's topic once, in order (Griffiths & Steyvers 2004, Eq. 5)."""
-    cdef Py_ssize_t n = indptr.shape[0] - 1, n_components = word_topic.shape[1], k
+    cdef Py_ssize_t n = entries.n, n_components = word_topic.shape[1], k
     cdef int level = instruction_level()
     cdef sparsemix_gibbs_settings s = settings_of(n_components, word_topic.shape[0], topic_word_prior)
-    check_entries(indptr, indices, counts.shape[0], word_topic.shape[0], weight)
+    cdef const real[::1] counts = entries.counts
+    check(entries, topics, word_topic.shape[0], n_components)
     if alpha.shape[0] != n_components or totals.shape[0] != n_components:
         raise ValueError(f"alpha and totals must be ({n_components},)")
-    if topics.shape[0] != np.sum(np.asarray(counts)[:indptr[n]], dtype=np.int64):
-        raise ValueError("topics must hold one number for each token")
-    if topics.shape[0] and (np.max(topics) >= n_components or np.min(topics) < -1):
-        raise ValueError(f"topics must be from -1 to {n_components - 1}")
     if doc_topic is not None and (doc_topic.shape[0] != n or doc_topic.shape[1] != n_components):
         raise ValueError(f"doc_topic must be ({n}, {n_components})")
     if sums.shape[0] != 2:
@@ -87,19 +89,16 @@ def sweep(
     cdef double[::1] log_gamma_alpha = np.empty(n_components)
     for k in range(n_components):
         log_gamma_alpha[k] = sparsemix_log_gamma(alpha[k])
-    cdef const double* weight_start = NULL if weight is None else <double*> &weight[0]
+    cdef const double* weight_start = NULL if entries.weight is None else <double*> &entries.weight[0]
     cdef real* doc_topic_start = NULL if doc_topic is None else &doc_topic[0, 0]
     with nogil:
         sparsemix_gibbs(
-            level, &s, n, &indptr[0], &indices[0], &counts[0], weight_start, &alpha[0], &log_gamma_alpha[0], &work[0],
-            &topics[0], &word_topic[0, 0], &totals[0], doc_topic_start, &sums[0])
+            level, &s, n, &entries.indptr[0], &entries.indices[0], &counts[0], weight_start, &alpha[0],
+            &log_gamma_alpha[0], &work[0], &topics[0], &word_topic[0, 0], &totals[0], doc_topic_start, &sums[0])
 
 
 def draw(
-    const int64_t[::1] indptr,      # IN    (n + 1,)
-    const int[::1] indices,         # IN    (nnz,) words
-    const real[::1] counts,         # IN    (nnz,) whole numbers
-    const double[::1] weight,       # IN    (n,) of documents, in sums over them; or None
+    Entries entries not None,       # IN    counts are whole numbers
     const real[:, ::1] theta,       # IN    (n, K) proportions of the documents, of any scale
     const real[:, ::1] phi,         # IN    (V, K) probabilities of the words
     uint64_t seed,                  # IN
@@ -110,24 +109,22 @@ def draw(
     double[::1] totals,             # INOUT (K,) tokens by topic
 ):
     """Draw every token's topic given proportions and topics, theta_jk phi_kw; return the weight of those that moved."""
-    cdef Py_ssize_t n = indptr.shape[0] - 1, n_components = phi.shape[1], d, e, k, low, high, t = 0, start, end
+    cdef Py_ssize_t n = entries.n, n_components = phi.shape[1], d, e, k, low, high, t = 0, start, end
     cdef double w, total, rest, moved = 0.0
     cdef uint64_t key
-    check_entries(indptr, indices, counts.shape[0], phi.shape[0], weight)
+    cdef const real[::1] counts = entries.counts
+    check(entries, topics, phi.shape[0], n_components)
     if theta.shape[0] != n or theta.shape[1] != n_components or totals.shape[0] != n_components:
         raise ValueError(f"theta must be ({n}, {n_components}), totals ({n_components},)")
     if word_topic.shape[0] != phi.shape[0] or word_topic.shape[1] != n_components:
         raise ValueError("word_topic must have the shape of phi")
-    if topics.shape[0] != np.sum(np.asarray(counts)[:indptr[n]], dtype=np.int64):
-        raise ValueError("topics must hold one number for each token")
-    if topics.shape[0] and (np.max(topics) >= n_components or np.min(topics) < -1):
-        raise ValueError(f"topics must be from -1 to {n_components - 1}")
+    cdef const int[::1] indices = entries.indices
     cdef double[::1] cumulated = np.empty(n_components)
     with nogil:
         for d in range(n):
             key = sparsemix_document_key(seed, <int64_t> (first_row + d), <int64_t> number)
-            w, start = 1.0 if weight is None else weight[d], t
-            for e in range(indptr[d], indptr[d + 1]):
+            w, start = 1.0 if entries.weight is None else entries.weight[d], t
+            for e in range(entries.indptr[d], entries.indptr[d + 1]):
                 total = 0.0
                 for k in range(n_components):
                     total += <double> theta[d, k] * phi[indices[e], k]
@@ -180,25 +177,19 @@ def conditional(
 
 
 def add_up(
-    const int64_t[::1] indptr,      # IN    (n + 1,)
-    const int[::1] indices,         # IN    (nnz,) words
-    const real[::1] counts,         # IN    (nnz,) whole numbers
-    const double[::1] weight,       # IN    (n,) or None
+    Entries entries not None,       # IN    counts are whole numbers
     const int[::1] topics,          # IN    (tokens,) -1 has none
     double[:, ::1] word_topic,      # INOUT (V, K) += weight
 ):
     """The sums by word that ``sweep`` updates, recomputed from the topics."""
-    cdef Py_ssize_t d, e, t = 0, end
-    check_entries(indptr, indices, counts.shape[0], word_topic.shape[0], weight)
-    if topics.shape[0] != np.sum(np.asarray(counts)[:indptr[indptr.shape[0] - 1]], dtype=np.int64):
-        raise ValueError("topics must hold one number for each token")
-    if topics.shape[0] and np.max(topics) >= word_topic.shape[1]:
-        raise ValueError(f"topics must be below {word_topic.shape[1]}")
+    cdef Py_ssize_t d, e, t = 0
+    check(entries, topics, word_topic.shape[0], word_topic.shape[1])
+    cdef const int64_t[::1] ends = np.cumsum(entries.counts, dtype=np.int64)
     with nogil:
-        for d in range(indptr.shape[0] - 1):
-            for e in range(indptr[d], indptr[d + 1]):
-                end = t + <Py_ssize_t> counts[e]
-                while t < end:
+        for d in range(entries.n):
+            for e in range(entries.indptr[d], entries.indptr[d + 1]):
+                while t < ends[e]:
                     if topics[t] >= 0:
-                        word_topic[indices[e], topics[t]] += 1.0 if weight is None else weight[d]
+                        word_topic[entries.indices[e], topics[t]] += (
+                            1.0 if entries.weight is None else entries.weight[d])
                     t += 1

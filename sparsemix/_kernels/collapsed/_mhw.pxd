@@ -20,5 +20,3 @@ cdef extern from "collapsed/chain.h" nogil:
 cdef class _Views:
     cdef sparsemix_word_tables c
     cdef object arrays
-    cdef const int* integers(self, const int[::1] array)
-    cdef const void* numbers(self, array) except? NULL

@@ -7,6 +7,9 @@ import numpy as np
 
 from libc.stdint cimport int64_t, uint64_t
 
+from sparsemix._kernels.documents._entries cimport Entries
+from sparsemix._kernels.documents._packed cimport start_of
+
 from sparsemix._kernels.random import _alias
 
 ctypedef fused real:
@@ -243,32 +246,15 @@ cdef class _Views:
     """C view of ``WordTables``; keeps its arrays alive."""
 
     def __cinit__(self, tables):
-        cdef const int64_t[::1] begin = tables.begin
-        cdef const double[::1] total = tables.total
-        topics, density, prob, alias = tables.pool
-        self.arrays = tables.pool, begin, total, tables.shared_prob, tables.shared_density
+        arrays = tables.begin, tables.length, tables.total, *tables.pool, tables.shared_density, tables.shared_prob
+        self.arrays = arrays, tables.shared_alias
         self.c.n_components, self.c.shared_total = tables.n_components, tables.shared_total
-        self.c.begin, self.c.total = &begin[0], &total[0]
-        self.c.length = self.integers(tables.length)
-        self.c.topics, self.c.alias = self.integers(topics), self.integers(alias)
-        self.c.shared_alias = self.integers(tables.shared_alias)
-        self.c.density, self.c.prob = self.numbers(density), self.numbers(prob)
-        self.c.shared_density = self.numbers(tables.shared_density)
-        self.c.shared_prob = self.numbers(tables.shared_prob)
-
-    cdef const int* integers(self, const int[::1] array):
-        return &array[0] if array.shape[0] > 0 else NULL
-
-    cdef const void* numbers(self, array) except? NULL:
-        cdef const float[::1] floats
-        cdef const double[::1] doubles
-        if len(array) == 0:
-            return NULL
-        if array.dtype == np.float32:
-            floats = array
-            return &floats[0]
-        doubles = array
-        return &doubles[0]
+        begin, length, total, topics, density, prob, alias, shared_density, shared_prob = arrays
+        self.c.begin, self.c.length = <const int64_t*> start_of(begin), <const int*> start_of(length)
+        self.c.total, self.c.topics = <const double*> start_of(total), <const int*> start_of(topics)
+        self.c.density, self.c.prob, self.c.alias = start_of(density), start_of(prob), <const int*> start_of(alias)
+        self.c.shared_density, self.c.shared_prob = start_of(shared_density), start_of(shared_prob)
+        self.c.shared_alias = <const int*> start_of(tables.shared_alias)
 
 
 def _density(tables, const real[::1] kind, int word, const int[::1] topics):
@@ -310,38 +296,60 @@ class ChainWorkspace:
         self.reals = np.empty((6, n_components))
 
 
-def max_entries(indptr, start_indptr, n_components, n_samples, n_sweeps):
+def max_entries(indptr, start, n_components, n_samples, n_sweeps):
     """Upper bound of the entries in the returned counts of some documents."""
     entries = np.diff(indptr) * n_samples * n_sweeps
-    if start_indptr is not None:
-        entries = entries + np.diff(start_indptr)
+    if start is not None:
+        entries = entries + np.diff(start[0])
     return int(np.minimum(entries, n_components).sum())
 
 
+cdef class Settings:
+    """Frozen counts as the chains see them, and how they run."""
+
+    cdef sparsemix_chain_settings c
+    cdef const double[::1] inverse, alpha, rho
+
+    def __init__(
+        self,
+        double scale,             # IN  counts by word and topic are scale G_wk + offset
+        double offset,            # IN
+        double prior,             # IN  beta
+        const double[::1] inverse,  # IN  (K,) 1 / (N_k + V beta)
+        const double[::1] alpha,  # IN  (K,)
+        uint64_t seed,            # IN
+        int64_t visit,            # IN  of these documents, keys the random numbers
+        int n_samples,            # IN  S
+        int n_sweeps,             # IN  over the types of a document; responsibilities are those of the last
+        const double[::1] rho,    # IN  step by tokens seen in the visit, then its last number; None: exact sums
+        double sparsity,          # IN  tau: before the last sweep, N_jk below tau rho C_j become 0; steps only
+        str exclude,              # IN  of EXCLUDE, for exact sums only; "both" does not change 1 / (N_k + V beta)
+        double share,             # IN  N_jk below this share of C_j are not returned
+        bint fresh=False,         # IN  tables are built from exactly these counts, so no proposal is rejected
+    ):
+        if exclude not in EXCLUDE:
+            raise ValueError(f"exclude must be one of {EXCLUDE}, got {exclude!r}")
+        if n_samples < 1 or n_sweeps < 1:
+            raise ValueError("n_samples and n_sweeps must be at least 1")
+        if rho is not None and (exclude != "none" or rho.shape[0] == 0):
+            raise ValueError("steps exclude nothing, and rho must not be empty; give None for exact sums")
+        self.inverse, self.alpha, self.rho = inverse, alpha, rho
+        self.c.scale, self.c.offset, self.c.prior = scale, offset, prior
+        self.c.seed, self.c.visit, self.c.n_samples, self.c.n_sweeps = seed, visit, n_samples, n_sweeps
+        self.c.sparsity, self.c.exclude, self.c.share = sparsity, EXCLUDE.index(exclude), share
+        self.c.check = not fresh or exclude == "both"
+        self.c.inverse, self.c.alpha, self.c.rho, self.c.n_rho = &inverse[0], &alpha[0], NULL, 0
+        if rho is not None:
+            self.c.rho, self.c.n_rho = &rho[0], rho.shape[0]
+
+
 def sample_documents(
-    const int64_t[::1] indptr,        # IN  (n + 1,) entries of document d are indptr[d] to indptr[d + 1]
-    const int[::1] indices,           # IN  (nnz,) words
-    const real[::1] counts,           # IN  (nnz,) positive
+    Entries entries not None,         # IN
     const int64_t[::1] numbers,       # IN  (n,) global row numbers, which key the random numbers
-    const int64_t[::1] start_indptr,  # IN  (n + 1,) recalled N_jk, sparse; None for documents never seen
-    const int[::1] start_topics,      # IN
-    const real[::1] start_values,     # IN
-    const real[:, ::1] table,         # IN  (V, K) G; counts by word and topic are scale G_wk + offset
-    double scale,                     # IN
-    double offset,                    # IN
-    double prior,                     # IN  beta
-    const double[::1] inverse,        # IN  (K,) 1 / (N_k + V beta)
-    const double[::1] alpha,          # IN  (K,)
+    start,                            # IN  recalled N_jk, sparse, as indptr (n + 1,), topics and values; or None
+    const real[:, ::1] table,         # IN  (V, K) G
+    Settings settings not None,       # IN
     tables,                           # IN  WordTables that have all the words
-    bint fresh,                       # IN  built from exactly these counts, so no proposal is rejected
-    uint64_t seed,                    # IN
-    int64_t visit,                    # IN  of these documents, keys the random numbers
-    int n_samples,                    # IN  S
-    int n_sweeps,                     # IN  over the types of a document; responsibilities are those of the last
-    const double[::1] rho,            # IN  step by tokens seen in the visit, then its last number; None: exact sums
-    double sparsity,                  # IN  tau: before the last sweep, N_jk below tau rho C_j become 0; steps only
-    str exclude,                      # IN  of EXCLUDE, for exact sums only; "both" does not change 1 / (N_k + V beta)
-    double share,                     # IN  N_jk below this share of C_j are not returned
     int[::1] states,                  # INOUT (nnz,) chain of each entry, -1: its first proposal is taken
     int[:, ::1] topics,               # OUT (nnz, S)
     real[:, ::1] values,              # OUT (nnz, S) count / S
@@ -358,41 +366,23 @@ def sample_documents(
     counts times last responsibilities, optionally without a type's own; recalled counts fade in the first sweep as
     types are visited, in proportion to the tokens not yet visited.
     """
-    cdef Py_ssize_t n = indptr.shape[0] - 1, n_entries = counts.shape[0]
-    cdef sparsemix_chain_settings s
+    cdef Py_ssize_t n = entries.n, n_entries = entries.n_entries
+    cdef sparsemix_chain_settings s = settings.c
     cdef sparsemix_counts c
     cdef int64_t used
-    s.n_components, s.n_samples, s.n_sweeps = table.shape[1], n_samples, n_sweeps
-    if exclude not in EXCLUDE:
-        raise ValueError(f"exclude must be one of {EXCLUDE}, got {exclude!r}")
-    s.exclude = EXCLUDE.index(exclude)
-    s.check = not fresh or exclude == "both"
-    s.n_even = 0 if even is None else <int> even.shape[1]
-    s.seed, s.visit, s.sparsity, s.share = seed, visit, sparsity, share
-    s.scale, s.offset, s.prior = scale, offset, prior
-    if n_samples < 1 or n_sweeps < 1:
-        raise ValueError("n_samples and n_sweeps must be at least 1")
-    if rho is not None and (s.exclude or rho.shape[0] == 0):
-        raise ValueError("steps exclude nothing, and rho must not be empty; give None for exact sums")
-    if inverse.shape[0] != s.n_components or alpha.shape[0] != s.n_components:
+    s.n_components, s.n_even = table.shape[1], 0 if even is None else <int> even.shape[1]
+    if settings.inverse.shape[0] != s.n_components or settings.alpha.shape[0] != s.n_components:
         raise ValueError(f"inverse and alpha must be ({s.n_components},)")
     if tables.n_components != s.n_components or tables.n_words != table.shape[0] or (
         tables.dtype.itemsize != sizeof(real)
     ):
         raise ValueError("tables must be of the table's shape and dtype")
-    if indptr[n] > n_entries or indices.shape[0] < n_entries or states.shape[0] < n_entries:
-        raise ValueError("indices, counts and states must hold indptr[-1] entries")
-    if topics.shape[0] < n_entries or topics.shape[1] != n_samples:
-        raise ValueError("topics must be (nnz, S)")
-    if values.shape[0] < n_entries or values.shape[1] != n_samples:
-        raise ValueError("values must be (nnz, S)")
+    if min(states.shape[0], topics.shape[0], values.shape[0]) < n_entries or (
+        topics.shape[1] != s.n_samples or values.shape[1] != s.n_samples
+    ):
+        raise ValueError("states must be (nnz,), topics and values (nnz, S)")
     if numbers.shape[0] != n or out_indptr.shape[0] != n + 1 or tally.shape[0] != n or tally.shape[1] != 3:
         raise ValueError("numbers must be (n,), out_indptr (n + 1,) and tally (n, 3)")
-    if start_indptr is not None and (
-        start_indptr.shape[0] != n + 1 or start_topics.shape[0] < start_indptr[n]
-        or start_values.shape[0] < start_indptr[n]
-    ):
-        raise ValueError("start_indptr must be (n + 1,), with start_indptr[-1] topics and values")
     if out_topics.shape[0] != out_values.shape[0]:
         raise ValueError("out_topics and out_values must be of one length")
     out_indptr[0] = 0
@@ -402,20 +392,25 @@ def sample_documents(
         return
     cdef int[::1] slots = scratch.slots, topic = scratch.topics, before = scratch.before
     cdef double[:, ::1] reals = scratch.reals
-    if slots.shape[0] != s.n_components or before.shape[0] < n_samples:
+    if slots.shape[0] != s.n_components or before.shape[0] < s.n_samples:
         raise ValueError("scratch must be of K topics and S samples")
     c.n = 0
     c.slot, c.topic, c.before = &slots[0], &topic[0], &before[0]
     c.value, c.start, c.inverse = &reals[0, 0], &reals[1, 0], &reals[2, 0]
     c.own, c.factor, c.prefix = &reals[3, 0], &reals[4, 0], &reals[5, 0]
-    s.inverse, s.alpha, s.rho, s.n_rho = &inverse[0], &alpha[0], NULL, 0
-    if rho is not None:
-        s.rho, s.n_rho = &rho[0], rho.shape[0]
+    cdef const real[::1] counts = entries.counts
+    cdef const int64_t[::1] start_indptr
+    cdef const int[::1] start_topics
+    cdef const real[::1] start_values
     cdef const int64_t* starts = NULL
     cdef const int* first_topic = NULL
     cdef const real* first_value = NULL
-    if start_indptr is not None and start_indptr[n] > 0:
-        starts, first_topic, first_value = &start_indptr[0], &start_topics[0], &start_values[0]
+    if start is not None:
+        start_indptr, start_topics, start_values = start
+        if start_indptr.shape[0] != n + 1 or min(start_topics.shape[0], start_values.shape[0]) < start_indptr[n]:
+            raise ValueError("the start must have the topics and values of every document")
+        if start_indptr[n] > 0:
+            starts, first_topic, first_value = &start_indptr[0], &start_topics[0], &start_values[0]
     cdef int* first_even = NULL
     if s.n_even > 0:
         if even.shape[0] < n_entries:
@@ -427,10 +422,11 @@ def sample_documents(
     cdef _Views views = _Views(tables)
     with nogil:
         used = sparsemix_sample_documents(
-            &c, &s, &views.c, &table[0, 0], n, &indptr[0], &indices[0], &counts[0], &numbers[0], starts, first_topic,
-            first_value, &states[0], &topics[0, 0], &values[0, 0], first_even, capacity, &out_indptr[0], out_topic,
-            out_value, &tally[0, 0])
+            &c, &s, &views.c, &table[0, 0], n, &entries.indptr[0], &entries.indices[0], &counts[0], &numbers[0],
+            starts, first_topic, first_value, &states[0], &topics[0, 0], &values[0, 0], first_even, capacity,
+            &out_indptr[0], out_topic, out_value, &tally[0, 0])
     if used < 0:
-        raise ValueError(f"word {indices[-1 - used]} has no table; build the tables of all words of the documents")
+        raise ValueError(
+            f"word {entries.indices[-1 - used]} has no table; build the tables of all words of the documents")
     if used > capacity:
         raise ValueError(f"out_topics must have the size that ``max_entries`` returns, got {capacity}")

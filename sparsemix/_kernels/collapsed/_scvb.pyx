@@ -7,6 +7,7 @@ import numpy as np
 
 from libc.stdint cimport int64_t
 
+from sparsemix._kernels.documents._entries cimport Entries
 from sparsemix._kernels.vectors._simd cimport instruction_level
 
 ctypedef fused real:
@@ -35,9 +36,7 @@ PADDING = SPARSEMIX_PADDING
 
 
 def local_step(
-    const int64_t[::1] indptr,     # IN  (n + 1,) entries of document d are indptr[d] to indptr[d + 1]
-    const int[::1] indices,        # IN  (nnz,) rows of the table
-    const real[::1] counts,        # IN  (nnz,) positive
+    Entries entries not None,      # IN
     const real[:, ::1] table,      # IN  (V, K) counts by word and topic,
     double factor,                 # IN  times this,
     double offset,                 # IN  plus this
@@ -53,10 +52,10 @@ def local_step(
     scratch,                       # TMP Workspace of the table's dtype
 ):
     """Sweeps of CVB0 ([TNW07], Asuncion et al. 2009) or SCVB0 (Foulds et al. 2013), each document separately."""
-    cdef Py_ssize_t n = indptr.shape[0] - 1
+    cdef Py_ssize_t n = entries.n
     cdef sparsemix_scvb_settings s
     cdef int level = instruction_level()
-    if n <= 0 or counts.shape[0] == 0:
+    if n <= 0 or entries.n_entries == 0:
         np.asarray(doc_topic)[...] = 0
         np.asarray(total)[...] = 0
         return
@@ -72,14 +71,15 @@ def local_step(
         raise ValueError(f"doc_topic must be ({n}, {s.n_components})")
     if total.shape[0] != n or total.shape[1] != s.n_components:
         raise ValueError(f"total must be ({n}, {s.n_components})")
-    if min(indices.shape[0], counts.shape[0], resp.shape[0]) < indptr[n] or resp.shape[1] != s.width:
-        raise ValueError(f"indices, counts and resp must hold indptr[-1] entries, and resp {s.width} topics")
+    if resp.shape[0] < entries.indptr[n] or resp.shape[1] != s.width:
+        raise ValueError(f"resp must hold indptr[-1] entries and {s.width} topics")
     if rates is not None:
         if rates.shape[0] == 0 or exclude != 0:
             raise ValueError("rates must not be empty, and own tokens can be left out of exact sums only")
         s.n_rates, s.rates = rates.shape[0], <const double*> &rates[0]
+    cdef const real[::1] counts = entries.counts
     cdef real[::1] work = scratch.of(6 * s.width, 0)[0]
     with nogil:
         sparsemix_scvb_documents(
-            level, &s, n, &indptr[0], &indices[0], &counts[0], &table[0, 0], &inverse[0], &alpha[0], &work[0],
-            &doc_topic[0, 0], &resp[0, 0], &total[0, 0])
+            level, &s, n, &entries.indptr[0], &entries.indices[0], &counts[0], &table[0, 0], &inverse[0], &alpha[0],
+            &work[0], &doc_topic[0, 0], &resp[0, 0], &total[0, 0])

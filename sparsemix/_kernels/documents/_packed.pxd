@@ -4,15 +4,8 @@ from libc.stdint cimport int64_t, uint64_t
 
 
 cdef extern from "documents/packed.h" nogil:
-    ctypedef struct sparsemix_packed_float:
-        Py_ssize_t n_heads
-        const uint64_t* heads
-        const int64_t* starts
-        const void* values
-        const void* rest
-        const void* scale
-        const void* inverse
-    ctypedef struct sparsemix_packed_double:
+    # sparsemix_packed_double has the same layout
+    ctypedef struct any_packed "sparsemix_packed_float":
         Py_ssize_t n_heads
         const uint64_t* heads
         const int64_t* starts
@@ -28,13 +21,8 @@ ctypedef fused tabled:
     double
 
 
-cdef union any_packed:
-    sparsemix_packed_float of_float
-    sparsemix_packed_double of_double
-
-
-cdef inline const void* start_of(array) except NULL:
-    return <const void*> <size_t> array.ctypes.data
+cdef inline void* start_of(array) except NULL:
+    return <void*> <size_t> array.ctypes.data
 
 
 cdef inline const void* point_to(table, any_packed* out, const tabled* like) except NULL:
@@ -42,9 +30,8 @@ cdef inline const void* point_to(table, any_packed* out, const tabled* like) exc
     dtype = "f4" if tabled is float else "f8"
     if table.values.dtype != dtype:
         raise ValueError(f"the packed table is of {table.values.dtype}, not of the dtype of the counts")
-    # Both union members have the same layout, with pointers of either type.
-    out.of_float.n_heads, out.of_float.heads = table.heads.shape[1], <const uint64_t*> start_of(table.heads)
-    out.of_float.starts, out.of_float.values = <const int64_t*> start_of(table.starts), start_of(table.values)
-    out.of_float.rest, out.of_float.scale = start_of(table.rest), start_of(table.scale)
-    out.of_float.inverse = start_of(table.inverse)
+    out.n_heads, out.heads = table.heads.shape[1], <const uint64_t*> start_of(table.heads)
+    out.starts, out.values = <const int64_t*> start_of(table.starts), start_of(table.values)
+    out.rest, out.scale = start_of(table.rest), start_of(table.scale)
+    out.inverse = start_of(table.inverse)
     return out

@@ -120,12 +120,7 @@ class PackedTable:
 
         def share(first, last):
             at = (self._n_made + first) * self.shape[1]  # space for whole rows, so places do not depend on other rows
-            kept.append(
-                packed_rows(
-                    self.inverse, *parts, factor, prior, words, first, last, at, self.heads, self.starts,
-                    self.values, self.rest, self.scale, self.lists, self.best,
-                )
-            )
+            kept.append(packed_rows(self, self.inverse, *parts, factor, prior, words, first, last, at))
 
         split(share, len(words))
         self._n_made += len(words)
@@ -146,6 +141,7 @@ class PackedTable:
 
 
 def packed_rows(
+    table,                        # OUT PackedTable
     const real[::1] inverse,      # IN  (K,) exp -digamma(totals) up to a factor
     const real[:, ::1] counts,    # IN  (V, K) expected counts; or None, and then as a sparse table:
     const int64_t[::1] indptr,    # IN  (V + 1,)
@@ -157,15 +153,13 @@ def packed_rows(
     Py_ssize_t first,             # IN  only words first to last of these
     Py_ssize_t last,              # IN
     int64_t at,                   # IN  where they begin in values
-    uint64_t[:, ::1] heads,       # OUT, all from here as in PackedTable
-    int64_t[::1] starts,          # OUT
-    real[::1] values,             # OUT
-    real[::1] rest,               # OUT
-    real[::1] scale,              # OUT
-    int[:, ::1] lists,            # OUT
-    real[:, ::1] best,            # OUT
 ):
     """Rows of a packed table; returns the number of stored entries."""
+    cdef uint64_t[:, ::1] heads = table.heads
+    cdef int64_t[::1] starts = table.starts
+    cdef real[::1] values = table.values, rest = table.rest, scale = table.scale
+    cdef int[:, ::1] lists = table.lists
+    cdef real[:, ::1] best = table.best
     cdef Py_ssize_t i, j, k, v, n_kept, n_components = inverse.shape[0], n_nonzero = lists.shape[1]
     cdef Py_ssize_t padded = (n_components + 1 + SPARSEMIX_PADDING) // SPARSEMIX_PADDING * SPARSEMIX_PADDING
     cdef int level = instruction_level(), status = ROW_OK
@@ -177,12 +171,8 @@ def packed_rows(
     cdef real[::1] x = aligned_empty(padded, dtype), whole = np.zeros(n_components, dtype=dtype)
     cdef real[::1] heap = np.empty(max(n_nonzero, 1), dtype=dtype)
     cdef int[::1] topics = np.empty(n_components, dtype=np.intc)
-    if starts.shape[0] != heads.shape[0] or SPARSEMIX_HEAD_TOPICS * heads.shape[1] < n_components:
-        raise ValueError("heads must be (V, ceil(K / 40)) and starts (V,)")
     if values.shape[0] < at + (last - first) * n_components:
         raise ValueError("values must have space for whole rows")
-    if lists.shape[0] != starts.shape[0] or best.shape[1] != n_nonzero or n_nonzero > n_components:
-        raise ValueError("lists and best must be (V, L)")
     with nogil:
         for k in range(n_components):
             largest = max(largest, inverse[k])

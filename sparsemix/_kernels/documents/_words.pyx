@@ -65,7 +65,7 @@ def sum_sparse(
     const int[::1] entries,       # IN  (nnz,)
     const int[:, ::1] topics,     # IN  (nnz, L)
     const real[:, ::1] values,    # IN  (nnz, L)
-    const real[:, ::1] table,     # IN  (V, K) exp E[log phi] up to a factor; None if it is packed, or without energies
+    table,                        # IN  (V, K) exp E[log phi] up to a factor, or PackedTable; None without energies
     double smallest,              # IN  smaller sums (and shares, of rows below one) are dropped, their mass divided
     Py_ssize_t n_components,      # IN  K
     Py_ssize_t first,             # IN  words first to last only
@@ -74,22 +74,23 @@ def sum_sparse(
     int[::1] out_topics,          # OUT of words first to last, row after row, increasing
     real[::1] out_values,         # OUT
     double[::1] energies,         # OUT (V,) sum_k S_vk log table_vk, before anything is dropped
-    packed=None,                  # IN  PackedTable in the place of table
 ):
     """Rows of S_vk = sum of values by word and topic, sparse; returns the number of entries."""
     cdef Py_ssize_t v, at, e, j, k, block, n_blocks = (n_components + 63) // 64, n_nonzero = topics.shape[1]
     cdef int64_t count = 0, begin
     cdef double total, kept, largest, limit
-    cdef bint with_energies = table is not None
     cdef double[::1] row = np.zeros(n_components)
     cdef uint64_t[::1] touched = np.zeros(n_blocks, dtype=np.uint64)
     cdef uint64_t bits
-    cdef bint is_packed = packed is not None
+    cdef bint with_energies = isinstance(table, np.ndarray), is_packed = table is not None and not with_energies
+    cdef const real[:, ::1] whole
     cdef double entry
     cdef any_packed packed_table
     cdef const void* packed_start = NULL
     if is_packed:
-        packed_start = point_to(packed, &packed_table, &values[0, 0])
+        packed_start = point_to(table, &packed_table, &values[0, 0])
+    elif with_energies:
+        whole = table
     if out_topics.shape[0] < out_values.shape[0]:
         raise ValueError("out_topics and out_values must be of one length")
     with nogil:
@@ -114,7 +115,7 @@ def sum_sparse(
                         entry = sparsemix_entry(&values[0, 0], packed_start, v, k)
                         energies[v] += row[k] * log(entry)
                     elif with_energies:
-                        energies[v] += row[k] * log(table[v, k])
+                        energies[v] += row[k] * log(whole[v, k])
             limit = min(smallest * min(total, 1.0), largest)  # the largest entry is always kept
             for block in range(n_blocks):
                 bits = touched[block]

@@ -4,6 +4,7 @@ import numpy as np
 
 from libc.stdint cimport int64_t
 
+from sparsemix._kernels.documents._entries cimport Entries
 from sparsemix._kernels.vectors._simd cimport instruction_level
 
 ctypedef fused real:
@@ -27,9 +28,7 @@ cdef extern from "proportions/proportions.h" nogil:
 
 
 def infer(
-    const int64_t[::1] indptr,     # IN  (n + 1,) entries of document d are indptr[d] to indptr[d + 1]
-    const int[::1] indices,        # IN  (nnz,) rows of the table
-    const real[::1] counts,        # IN  (nnz,) positive
+    Entries entries not None,      # IN
     const real[:, ::1] table,      # IN  (V, K) exp E[log phi] or means of phi, any positive factor a row
     const double[::1] prior,       # IN  (K,) alpha
     int max_iter,                  # IN  updates of all topics
@@ -42,28 +41,24 @@ def infer(
     bint relative=False,           # IN  tol is a share of the document's tokens
 ):
     """Infer the documents' topics ([HS16] Algorithm 3, or CVB0); a document's result does not depend on other ones."""
-    cdef Py_ssize_t n = indptr.shape[0] - 1, d
+    cdef Py_ssize_t n = entries.n
     cdef sparsemix_proportion_settings s
     cdef int level = instruction_level()
-    if n <= 0 or counts.shape[0] == 0:
+    if n <= 0 or entries.n_entries == 0:
         np.asarray(theta)[...] = np.asarray(prior)
         np.asarray(n_iter)[...] = 0
         return
-    s.n_components, s.longest = table.shape[1], 0
-    for d in range(n):
-        s.longest = max(s.longest, indptr[d + 1] - indptr[d])
-    s.longest = sparsemix_whole(s.longest, SPARSEMIX_GROUP)
+    s.n_components, s.longest = table.shape[1], sparsemix_whole(entries.longest, SPARSEMIX_GROUP)
     s.max_iter, s.tol, s.linear, s.kept, s.relative = max_iter, tol, linear, kept, relative
     if prior.shape[0] != s.n_components or theta.shape[0] != n or theta.shape[1] != s.n_components:
         raise ValueError(f"prior must be ({s.n_components},) and theta ({n}, {s.n_components})")
     if n_iter.shape[0] != n:
         raise ValueError("n_iter must be (n,)")
-    if indptr[n] > indices.shape[0] or counts.shape[0] < indptr[n]:
-        raise ValueError("indices and counts must hold indptr[-1] entries")
     reals, ints = scratch.of(sparsemix_proportion_work_size(&s), sparsemix_proportion_int_work_size(&s))
+    cdef const real[::1] counts = entries.counts
     cdef real[::1] work = reals
     cdef int[::1] int_work = ints
     with nogil:
         sparsemix_proportions(
-            level, &s, n, &indptr[0], &indices[0], &counts[0], &table[0, 0], &prior[0], &work[0], &int_work[0],
-            &theta[0, 0], &n_iter[0])
+            level, &s, n, &entries.indptr[0], &entries.indices[0], &counts[0], &table[0, 0], &prior[0], &work[0],
+            &int_work[0], &theta[0, 0], &n_iter[0])

@@ -17,11 +17,6 @@ ctypedef fused real:
 
 
 cdef extern from "skipgram/context.h" nogil:
-    ctypedef struct sparsemix_context:
-        int n
-        int* word
-        int* before
-        int* times
     void sparsemix_slide(const int*, int64_t, int64_t, int, int64_t*, int64_t*)
 
 
@@ -70,9 +65,7 @@ def log_rows(
     cdef int level = instruction_level()
     if base.shape[0] != n or out.shape[1] != padded(n) or out.shape[0] < words.shape[0]:
         raise ValueError(f"base must be ({n},) and out ({words.shape[0]}, {padded(n)})")
-    cdef const double* first = NULL
-    if factors is not None:
-        first = &factors[0]
+    cdef const double* first = NULL if factors is None else <double*> &factors[0]
     if words.shape[0] == 0:
         return
     with nogil:
@@ -89,44 +82,65 @@ def total_rows(totals, total_prior, window, dtype):
     return out
 
 
-cdef class _Workspace:
-    """The current context, weights of its topics, and their sums by vector."""
+cdef class Positions:
+    """Positions of some documents, each with a context: the words within a window around it."""
 
-    cdef sparsemix_context c
-    cdef object arrays
+    def __init__(
+        self,
+        const int64_t[::1] indptr,  # IN  (n + 1,) tokens of document d are indptr[d] to indptr[d + 1]
+        const int[::1] places,      # IN  (n_tokens,) increasing within a document
+        const int[::1] words,       # IN  (n_tokens,)
+        int window,                 # IN
+    ):
+        cdef Py_ssize_t d
+        cdef int64_t e
+        self.indptr, self.places, self.words, self.window = indptr, places, words, window
+        self.n, self.n_tokens = indptr.shape[0] - 1, words.shape[0]
+        if self.n < 0 or indptr[self.n] > self.n_tokens or places.shape[0] != self.n_tokens or window < 1:
+            raise ValueError("places and words must hold indptr[-1] entries, and window must be at least 1")
+        for d in range(self.n):
+            for e in range(indptr[d] + 1, indptr[d + 1]):
+                if places[e] <= places[e - 1]:
+                    raise ValueError("places must increase within a document")
 
-    def __cinit__(self, int window, n_components, dtype):
+    cdef check(self, Py_ssize_t n_words):
+        cdef int word
+        for word in self.words:
+            if not 0 <= word < n_words:
+                raise ValueError(f"words must be from 0 to {n_words - 1}")
+
+
+cdef class Priors:
+    """Priors of topics and of their words, and what tables of counts lack."""
+
+    def __init__(
+        self,
+        const double[::1] alpha,         # IN  (K,) prior of an input word's topics
+        double beta,                     # IN  prior of a topic's words
+        const double[::1] factors=None,  # IN  (V,) of the rows of the table by input word; or None
+        double scale=1.0,                # IN  context words by word and topic are scale times their table plus offset
+        double offset=0.0,               # IN
+    ):
+        self.alpha, self.beta, self.factors, self.scale, self.base = alpha, beta, factors, scale, offset + beta
+
+
+cdef class Context:
+    """Scratch memory for the words of one context."""
+
+    def __cinit__(self, int window):
         cdef int[:, ::1] integers = np.empty((3, 2 * window), dtype=np.intc)
-        self.arrays = integers, log_table(1, n_components, dtype)[0], aligned_empty(padded(n_components), dtype)
-        self.c.n = 0
+        self.integers, self.c.n = integers, 0
         self.c.word, self.c.before, self.c.times = &integers[0, 0], &integers[1, 0], &integers[2, 0]
 
 
-cdef check_block(const int64_t[::1] indptr, const int[::1] places, const int[::1] words, Py_ssize_t n_words):
-    cdef Py_ssize_t d, n = indptr.shape[0] - 1
-    cdef int64_t e
-    if n < 0 or indptr[n] > words.shape[0] or places.shape[0] != words.shape[0]:
-        raise ValueError("places and words must hold indptr[-1] entries")
-    for d in range(n):
-        for e in range(indptr[d], indptr[d + 1]):
-            if words[e] < 0 or words[e] >= n_words:
-                raise ValueError(f"words must be from 0 to {n_words - 1}")
-            if e > indptr[d] and places[e] <= places[e - 1]:
-                raise ValueError("places must increase within a document")
-
-
 def positions(
-    const int64_t[::1] indptr,       # IN  (n + 1,) tokens of document d are indptr[d] to indptr[d + 1]
-    const int[::1] places,           # IN  (n_tokens,) increasing within a document
-    const int[::1] words,            # IN  (n_tokens,)
-    int window,                      # IN
+    Positions block not None,        # IN
     const int[::1] slots,            # IN  (V,) rows of words in the two tables of logarithms
     const real[:, ::1] input_logs,   # IN  (., padded K) log(N_wk + alpha_k), or log theta
     const real[:, ::1] context_logs,  # IN  (., padded K) log(G + beta), or log phi
     const real[:, ::1] total_logs,   # IN  (2 window + 1, padded K) of ``total_rows``, or None
     const real[:, ::1] table,        # IN  (V, K) G, for repeated words of a context; or None to ignore repeats
-    double scale,                    # IN  its factor
-    double base,                     # IN  added to it
+    Priors priors,                   # IN  or None, without a table
     double temperature,              # IN
     Py_ssize_t n_components,         # IN  K
     const int64_t[::1] numbers=None,  # IN  (n,) global row numbers, which key the random numbers
@@ -138,64 +152,58 @@ def positions(
     int[::1] sizes=None,             # OUT (n_tokens,) words of the context
 ):
     """Visit every position under fixed tables; ``topics``, ``log_sums``, ``resp``, ``sizes`` are optional outputs."""
-    cdef Py_ssize_t n = indptr.shape[0] - 1, n_tokens = words.shape[0], p = padded(n_components)
+    cdef Py_ssize_t n_tokens = block.n_tokens, p = padded(n_components)
     cdef int level = instruction_level(), n_even = 0 if topics is None else <int> topics.shape[1]
     cdef sparsemix_position_settings s
     cdef int word
-    check_block(indptr, places, words, slots.shape[0])
-    if window < 1 or not temperature > 0.0:
-        raise ValueError("window must be at least 1 and temperature positive")
+    block.check(slots.shape[0])
+    if not temperature > 0.0:
+        raise ValueError("temperature must be positive")
     if input_logs.shape[1] != p or context_logs.shape[1] != p:
         raise ValueError(f"tables of logarithms must have {p} columns")
-    if total_logs is not None and (total_logs.shape[0] != 2 * window + 1 or total_logs.shape[1] != p):
-        raise ValueError(f"total_logs must be ({2 * window + 1}, {p})")
+    if total_logs is not None and (total_logs.shape[0] != 2 * block.window + 1 or total_logs.shape[1] != p):
+        raise ValueError(f"total_logs must be ({2 * block.window + 1}, {p})")
     if topics is not None and (
-        topics.shape[0] != n_tokens or n_even < 1 or numbers is None or numbers.shape[0] != n
+        topics.shape[0] != n_tokens or n_even < 1 or numbers is None or numbers.shape[0] != block.n
     ):
         raise ValueError("topics must be (n_tokens, M) and numbers (n,)")
-    if table is not None and (table.shape[0] != slots.shape[0] or table.shape[1] != n_components):
-        raise ValueError(f"table must be ({slots.shape[0]}, {n_components})")
+    if table is not None and (
+        priors is None or table.shape[0] != slots.shape[0] or table.shape[1] != n_components
+    ):
+        raise ValueError(f"table must be ({slots.shape[0]}, {n_components}), with priors")
     if (log_sums is not None and log_sums.shape[0] != n_tokens) or (sizes is not None and sizes.shape[0] != n_tokens):
         raise ValueError("log_sums and sizes must be (n_tokens,)")
     if resp is not None and (resp.shape[0] != n_tokens or resp.shape[1] != n_components):
         raise ValueError(f"resp must be (n_tokens, {n_components})")
     if n_tokens == 0:
         return
-    for word in words:
+    for word in block.words:
         if slots[word] < 0 or slots[word] >= min(input_logs.shape[0], context_logs.shape[0]):
             raise ValueError(f"word {word} has no row in the tables of logarithms")
-    s.n_components, s.padded, s.window, s.inverse_temperature = n_components, p, window, 1.0 / temperature
-    s.scale, s.base, s.total_prior, s.seed, s.visit, s.first_row = scale, base, 0.0, seed, visit, 0
+    s.n_components, s.padded, s.window, s.inverse_temperature = n_components, p, block.window, 1.0 / temperature
+    s.scale, s.base, s.total_prior, s.seed, s.visit, s.first_row = 1.0, 0.0, 0.0, seed, visit, 0
     s.alpha, s.totals, s.slots = NULL, NULL, &slots[0]
-    cdef _Workspace work = _Workspace(window, n_components, np.float32 if real is float else np.float64)
-    cdef real[::1] weights = work.arrays[1], parts = work.arrays[2]
-    cdef const real* total_start = NULL
-    if total_logs is not None:
-        total_start = &total_logs[0, 0]
+    cdef Context context = Context(block.window)
+    cdef real[:, ::1] work = log_table(2, n_components, np.float32 if real is float else np.float64)
+    cdef const real* total_start = NULL if total_logs is None else <real*> &total_logs[0, 0]
     cdef const real* table_start = NULL
     if table is not None:
-        table_start = &table[0, 0]
-    cdef const int64_t* number_start = NULL
-    if numbers is not None:
-        number_start = &numbers[0]
+        table_start, s.scale, s.base = &table[0, 0], priors.scale, priors.base
+    cdef const int64_t* number_start = NULL if numbers is None else <int64_t*> &numbers[0]
     cdef int* topic_start = NULL if topics is None else &topics[0, 0]
     cdef double* sum_start = NULL if log_sums is None else &log_sums[0]
     cdef real* resp_start = NULL if resp is None else &resp[0, 0]
     cdef int* size_start = NULL if sizes is None else &sizes[0]
     with nogil:
         sparsemix_positions(
-            level, &s, n, &indptr[0], &places[0], &words[0], number_start, &input_logs[0, 0], &context_logs[0, 0],
-            total_start, table_start, &work.c, &weights[0], &parts[0], n_even, topic_start, sum_start, resp_start,
-            size_start)
+            level, &s, block.n, &block.indptr[0], &block.places[0], &block.words[0], number_start, &input_logs[0, 0],
+            &context_logs[0, 0], total_start, table_start, &context.c, &work[0, 0], &work[1, 0], n_even, topic_start,
+            sum_start, resp_start, size_start)
 
 
 def sweep(
-    const int64_t[::1] indptr,     # IN    (n + 1,)
-    const int[::1] places,         # IN    (n_tokens,)
-    const int[::1] words,          # IN    (n_tokens,)
-    int window,                    # IN
-    const double[::1] alpha,       # IN    (K,) prior of an input word's topics
-    double beta,                   # IN    prior of a topic's context words
+    Positions block not None,      # IN
+    Priors priors not None,        # IN    without factors, of whole counts
     uint64_t seed,                 # IN
     uint64_t first_row,            # IN    row number of the first document
     uint64_t number,               # IN    of the sweep
@@ -209,59 +217,58 @@ def sweep(
     double[::1] conditional=None,  # OUT   (K,) of the first position that has a context; then nothing is drawn
 ):
     """Draw the topic of every position with a context, in order ([IF19] Eq. 5); returns the number of changes."""
-    cdef Py_ssize_t n = indptr.shape[0] - 1, n_words = table.shape[0], n_components = table.shape[1]
-    cdef Py_ssize_t p = padded(n_components)
+    cdef Py_ssize_t n_words = table.shape[0], n_components = table.shape[1], p = padded(n_components)
     cdef int level = instruction_level()
     cdef int64_t moved = 0
     cdef sparsemix_position_settings s
-    check_block(indptr, places, words, n_words)
-    if input_table.shape[0] != n_words or input_table.shape[1] != n_components or window < 1:
-        raise ValueError("both tables must be of one shape, and window at least 1")
-    if alpha.shape[0] != n_components or totals.shape[0] != n_components:
+    block.check(n_words)
+    if input_table.shape[0] != n_words or input_table.shape[1] != n_components:
+        raise ValueError("both tables must be of one shape")
+    if priors.alpha.shape[0] != n_components or totals.shape[0] != n_components:
         raise ValueError(f"alpha and totals must be ({n_components},)")
     if context_logs.shape[0] != n_words or context_logs.shape[1] != p or input_logs.shape[0] != n_words or (
-        input_logs.shape[1] != p or total_logs.shape[0] != 2 * window + 1 or total_logs.shape[1] != p
+        input_logs.shape[1] != p or total_logs.shape[0] != 2 * block.window + 1 or total_logs.shape[1] != p
     ):
         raise ValueError(f"tables of logarithms must have {p} columns, and a row for each word or size of a context")
-    if topics.shape[0] != words.shape[0] or (conditional is not None and conditional.shape[0] != n_components):
-        raise ValueError(f"topics must be ({words.shape[0]},) and conditional ({n_components},)")
+    if topics.shape[0] != block.n_tokens or (conditional is not None and conditional.shape[0] != n_components):
+        raise ValueError(f"topics must be ({block.n_tokens},) and conditional ({n_components},)")
     if topics.shape[0] == 0:
         return 0
     if np.max(topics) >= n_components or np.min(topics) < -1:
         raise ValueError(f"topics must be from -1 to {n_components - 1}")
     cdef int[::1] slots = np.arange(n_words, dtype=np.intc)
-    s.n_components, s.padded, s.window, s.inverse_temperature = n_components, p, window, 1.0
-    s.scale, s.base, s.total_prior, s.seed, s.visit, s.first_row = 1.0, beta, n_words * beta, seed, number, first_row
-    s.alpha, s.totals, s.slots = &alpha[0], &totals[0], &slots[0]
-    cdef _Workspace work = _Workspace(window, n_components, np.float32 if real is float else np.float64)
-    cdef real[::1] weights = work.arrays[1], parts = work.arrays[2]
+    s.n_components, s.padded, s.window, s.inverse_temperature = n_components, p, block.window, 1.0
+    s.scale, s.base, s.total_prior = 1.0, priors.beta, n_words * priors.beta
+    s.seed, s.visit, s.first_row = seed, number, first_row
+    s.alpha, s.totals, s.slots = &priors.alpha[0], &totals[0], &slots[0]
+    cdef Context context = Context(block.window)
+    cdef real[:, ::1] work = log_table(2, n_components, np.float32 if real is float else np.float64)
     cdef double* first = NULL if conditional is None else &conditional[0]
     with nogil:
         sparsemix_sweep(
-            level, &s, n, &indptr[0], &places[0], &words[0], &input_logs[0, 0], &context_logs[0, 0], &total_logs[0, 0],
-            &input_table[0, 0], &table[0, 0], &work.c, &weights[0], &parts[0], &topics[0], &moved, first)
+            level, &s, block.n, &block.indptr[0], &block.places[0], &block.words[0], &input_logs[0, 0],
+            &context_logs[0, 0], &total_logs[0, 0], &input_table[0, 0], &table[0, 0], &context.c, &work[0, 0],
+            &work[1, 0], &topics[0], &moved, first)
     return moved
 
 
 def pairs(
-    const int64_t[::1] indptr,     # IN  (n + 1,)
-    const int[::1] places,         # IN  (n_tokens,)
-    const int[::1] words,          # IN  (n_tokens,)
-    int window,                    # IN
+    Positions block not None,      # IN
     int64_t[::1] starts,           # OUT (V + 1,) pairs of each context word
     int[::1] centres,              # OUT (n_pairs,) the positions of a word's pairs, increasing; or None, to count
 ):
     """Pairs of a position and a word of its context, grouped by that word; returns their number."""
     cdef Py_ssize_t d, v, n_words = starts.shape[0] - 1
     cdef int64_t e, i, first, last, total
-    check_block(indptr, places, words, n_words)
+    block.check(n_words)
     with nogil:
         starts[:] = 0
-        for d in range(indptr.shape[0] - 1):
-            first = last = indptr[d]
-            for e in range(indptr[d], indptr[d + 1]):
-                sparsemix_slide(&places[0], indptr[d + 1], e, window, &first, &last)
-                starts[words[e] + 1] += last - first - 1  # pairs are symmetric: this is how often e is in a context
+        for d in range(block.n):
+            first = last = block.indptr[d]
+            for e in range(block.indptr[d], block.indptr[d + 1]):
+                sparsemix_slide(&block.places[0], block.indptr[d + 1], e, block.window, &first, &last)
+                # pairs are symmetric: this is how often e is in a context
+                starts[block.words[e] + 1] += last - first - 1
         for v in range(n_words):
             starts[v + 1] += starts[v]
     total = starts[n_words]
@@ -270,14 +277,14 @@ def pairs(
     if centres.shape[0] < total:
         raise ValueError(f"centres must have space for {total} pairs")
     with nogil:
-        for d in range(indptr.shape[0] - 1):
-            first = last = indptr[d]
-            for e in range(indptr[d], indptr[d + 1]):
-                sparsemix_slide(&places[0], indptr[d + 1], e, window, &first, &last)
+        for d in range(block.n):
+            first = last = block.indptr[d]
+            for e in range(block.indptr[d], block.indptr[d + 1]):
+                sparsemix_slide(&block.places[0], block.indptr[d + 1], e, block.window, &first, &last)
                 for i in range(first, last):
                     if i != e:
-                        centres[starts[words[i]]] = <int> e
-                        starts[words[i]] += 1
+                        centres[starts[block.words[i]]] = <int> e
+                        starts[block.words[i]] += 1
         for v in range(n_words, 0, -1):
             starts[v] = starts[v - 1]
         starts[0] = 0
@@ -285,10 +292,7 @@ def pairs(
 
 
 def add_up(
-    const int64_t[::1] indptr,     # IN    (n + 1,)
-    const int[::1] places,         # IN    (n_tokens,)
-    const int[::1] words,          # IN    (n_tokens,)
-    int window,                    # IN
+    Positions block not None,      # IN
     const int[::1] topics,         # IN    (n_tokens,) -1 has none
     real[:, ::1] table,            # INOUT (V, K) += amount for each context word
     real[:, ::1] input_table=None,  # INOUT (V, K) += amount; or None
@@ -298,18 +302,18 @@ def add_up(
     cdef Py_ssize_t d
     cdef int64_t e, i, first, last
     cdef bint by_input = input_table is not None
-    check_block(indptr, places, words, table.shape[0])
-    if topics.shape[0] != words.shape[0] or (topics.shape[0] and np.max(topics) >= table.shape[1]):
+    block.check(table.shape[0])
+    if topics.shape[0] != block.n_tokens or (topics.shape[0] and np.max(topics) >= table.shape[1]):
         raise ValueError(f"topics must be one for each token, below {table.shape[1]}")
     with nogil:
-        for d in range(indptr.shape[0] - 1):
-            first = last = indptr[d]
-            for e in range(indptr[d], indptr[d + 1]):
-                sparsemix_slide(&places[0], indptr[d + 1], e, window, &first, &last)
+        for d in range(block.n):
+            first = last = block.indptr[d]
+            for e in range(block.indptr[d], block.indptr[d + 1]):
+                sparsemix_slide(&block.places[0], block.indptr[d + 1], e, block.window, &first, &last)
                 if topics[e] < 0 or last - first < 2:
                     continue
                 if by_input:
-                    input_table[words[e], topics[e]] += <real> amount
+                    input_table[block.words[e], topics[e]] += <real> amount
                 for i in range(first, last):
                     if i != e:
-                        table[words[i], topics[e]] += <real> amount
+                        table[block.words[i], topics[e]] += <real> amount

@@ -9,6 +9,7 @@ from libc.math cimport exp
 from libc.stdint cimport int64_t, uint64_t
 
 from sparsemix._kernels.collapsed._mhw cimport _Views, sparsemix_word_tables
+from sparsemix._kernels.skipgram._positions cimport Context, Positions, Priors, sparsemix_context
 
 ctypedef fused real:
     float
@@ -16,11 +17,6 @@ ctypedef fused real:
 
 
 cdef extern from "skipgram/walk.h" nogil:
-    ctypedef struct sparsemix_context:
-        int n
-        int* word
-        int* before
-        int* times
     ctypedef struct sparsemix_walk_settings:
         Py_ssize_t n_components
         int window, n_samples, parts, part
@@ -43,23 +39,16 @@ def acceptance(log_target_new, log_target_old, density_new, density_old, tempera
 
 
 def walk(
-    const int64_t[::1] indptr,         # IN    (n + 1,)
-    const int[::1] places,             # IN    (n_tokens,)
-    const int[::1] words,              # IN    (n_tokens,)
-    int window,                        # IN
+    Positions block not None,          # IN
     const int64_t[::1] numbers,        # IN    (n,) global row numbers, which key the random numbers
     tables,                            # IN    WordTables that have all the words
-    const double[::1] alpha,           # IN    (K,)
-    double total_prior,                # IN    V beta
+    Priors priors not None,            # IN
     double temperature,                # IN    of the target
     uint64_t seed,                     # IN
     int64_t visit,                     # IN    of these documents, keys the random numbers
     int n_samples,                     # IN    S proposals of a position
-    const double[::1] factors,         # IN    (V,) of the rows of input_table; or None
     const real[:, ::1] input_table,    # IN    (V, K) positions by input word
     const real[:, ::1] table,          # IN    (V, K) G
-    double scale,                      # IN    its factor
-    double base,                       # IN    added to scale G: beta, and an offset
     const double[::1] totals,          # IN    (K,) N_k
     int[::1] topics,                   # INOUT (n_tokens,) states of the chains, -1: the first proposal is taken
     int[:, ::1] states,                # OUT   (n_tokens, S) states after each proposal; or None
@@ -68,26 +57,16 @@ def walk(
 ):
     """Chains of all positions of some documents under fixed counts."""
     cdef sparsemix_walk_settings s
-    if factors is not None and factors.shape[0] != table.shape[0]:
-        raise ValueError(f"factors must be ({table.shape[0]},)")
-    s.factors = NULL
-    if factors is not None:
-        s.factors = &factors[0]
-    s.scale, s.base, s.seed, s.visit, s.n_samples, s.total_prior = scale, base, seed, visit, n_samples, total_prior
-    s.parts, s.part = 1, 0
-    run[real](indptr, places, words, window, numbers, tables, alpha, temperature, s, input_table, table, totals, False,
-              topics, states, tally, sizes)
+    s.seed, s.visit, s.n_samples, s.parts, s.part = seed, visit, n_samples, 1, 0
+    run[real](block, numbers, tables, priors, temperature, s, input_table, table, totals, False, topics, states, tally,
+              sizes)
 
 
 def sweep(
-    const int64_t[::1] indptr,         # IN    (n + 1,)
-    const int[::1] places,             # IN    (n_tokens,)
-    const int[::1] words,              # IN    (n_tokens,)
-    int window,                        # IN
+    Positions block not None,          # IN
     const int64_t[::1] numbers,        # IN    (n,) row numbers
     tables,                            # IN    WordTables that have all the words
-    const double[::1] alpha,           # IN    (K,)
-    double beta,                       # IN
+    Priors priors not None,            # IN    without factors, of whole counts
     double temperature,                # IN    of the target
     uint64_t seed,                     # IN
     int64_t number,                    # IN    of the sweep
@@ -105,57 +84,55 @@ def sweep(
     The posterior is invariant if the tables depend on no topic of this part.
     """
     cdef sparsemix_walk_settings s
-    s.factors = NULL
-    s.scale, s.base, s.seed, s.visit, s.n_samples = 1.0, beta, seed, number, n_samples
-    s.total_prior = table.shape[0] * beta
     if not 0 <= part < parts:
         raise ValueError(f"part must be from 0 to {parts - 1}")
-    s.parts, s.part = parts, part
-    run[real](indptr, places, words, window, numbers, tables, alpha, temperature, s, input_table, table, totals, True,
-              topics, None, tally, None)
+    s.seed, s.visit, s.n_samples, s.parts, s.part = seed, number, n_samples, parts, part
+    run[real](block, numbers, tables, priors, temperature, s, input_table, table, totals, True, topics, None, tally,
+              None)
 
 
 cdef run(
-    const int64_t[::1] indptr, const int[::1] places, const int[::1] words, int window, const int64_t[::1] numbers,
-    tables, const double[::1] alpha, double temperature, sparsemix_walk_settings s, const real[:, ::1] input_table,
-    const real[:, ::1] table, const double[::1] totals, bint follow, int[::1] topics, int[:, ::1] states,
-    int64_t[::1] tally, int[::1] sizes,
+    Positions block, const int64_t[::1] numbers, tables, Priors priors, double temperature, sparsemix_walk_settings s,
+    const real[:, ::1] input_table, const real[:, ::1] table, const double[::1] totals, bint follow, int[::1] topics,
+    int[:, ::1] states, int64_t[::1] tally, int[::1] sizes,
 ):
     """Shared by ``walk`` and ``sweep``: counts are written only if they ``follow``."""
-    cdef Py_ssize_t n = indptr.shape[0] - 1, n_words = table.shape[0], n_components = table.shape[1]
-    cdef sparsemix_context c
+    cdef Py_ssize_t n_words = table.shape[0], n_components = table.shape[1]
     cdef int64_t status
-    if n < 0 or indptr[n] > words.shape[0] or places.shape[0] != words.shape[0] or numbers.shape[0] != n:
-        raise ValueError("places and words must hold indptr[-1] entries, and numbers must be (n,)")
-    if words.shape[0] and (np.min(words) < 0 or np.max(words) >= n_words):
-        raise ValueError(f"words must be from 0 to {n_words - 1}")
-    if window < 1 or s.n_samples < 1 or not temperature > 0.0:
-        raise ValueError("window and n_samples must be at least 1, and temperature positive")
+    block.check(n_words)
+    if numbers.shape[0] != block.n:
+        raise ValueError("numbers must be (n,)")
+    if s.n_samples < 1 or not temperature > 0.0:
+        raise ValueError("n_samples must be at least 1, and temperature positive")
+    if priors.factors is not None and priors.factors.shape[0] != n_words:
+        raise ValueError(f"factors must be ({n_words},)")
     if input_table.shape[0] != n_words or input_table.shape[1] != n_components:
         raise ValueError("both tables must be of one shape")
-    if alpha.shape[0] != n_components or totals.shape[0] != n_components or tally.shape[0] != 3:
+    if priors.alpha.shape[0] != n_components or totals.shape[0] != n_components or tally.shape[0] != 3:
         raise ValueError(f"alpha and totals must be ({n_components},) and tally (3,)")
-    if topics.shape[0] != words.shape[0] or (topics.shape[0] and np.max(topics) >= n_components):
+    if topics.shape[0] != block.n_tokens or (topics.shape[0] and np.max(topics) >= n_components):
         raise ValueError(f"topics must be one for each token, below {n_components}")
-    if states is not None and (states.shape[0] != words.shape[0] or states.shape[1] != s.n_samples):
+    if states is not None and (states.shape[0] != block.n_tokens or states.shape[1] != s.n_samples):
         raise ValueError("states must be (n_tokens, S)")
-    if sizes is not None and sizes.shape[0] != words.shape[0]:
+    if sizes is not None and sizes.shape[0] != block.n_tokens:
         raise ValueError("sizes must be (n_tokens,)")
     if tables.n_components != n_components or tables.n_words != n_words or tables.dtype.itemsize != sizeof(real):
         raise ValueError("tables must be of the table's shape and dtype")
-    if words.shape[0] == 0:
+    if block.n_tokens == 0:
         return
-    cdef int[:, ::1] work = np.empty((3, 2 * window), dtype=np.intc)
-    c.n = 0
-    c.word, c.before, c.times = &work[0, 0], &work[1, 0], &work[2, 0]
-    s.n_components, s.window, s.inverse_temperature = n_components, window, 1.0 / temperature
-    s.alpha, s.totals = &alpha[0], <double*> &totals[0]
+    cdef Context context = Context(block.window)
+    s.n_components, s.window, s.inverse_temperature = n_components, block.window, 1.0 / temperature
+    s.scale, s.base, s.total_prior = priors.scale, priors.base, n_words * priors.beta
+    s.alpha, s.totals, s.factors = &priors.alpha[0], <double*> &totals[0], NULL
+    if priors.factors is not None:
+        s.factors = &priors.factors[0]
     cdef int* state_start = NULL if states is None else &states[0, 0]
     cdef int* size_start = NULL if sizes is None else &sizes[0]
     cdef _Views views = _Views(tables)
     with nogil:
         status = sparsemix_walk(
-            &s, &views.c, n, &indptr[0], &places[0], &words[0], &numbers[0], <real*> &input_table[0, 0],
-            <real*> &table[0, 0], &c, follow, &topics[0], state_start, &tally[0], size_start)
+            &s, &views.c, block.n, &block.indptr[0], &block.places[0], &block.words[0], &numbers[0],
+            <real*> &input_table[0, 0], <real*> &table[0, 0], &context.c, follow, &topics[0],
+            state_start, &tally[0], size_start)
     if status < 0:
         raise ValueError("a word has no table; build the tables of all words of the documents")

@@ -9,6 +9,7 @@ from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport malloc
 from libc.string cimport memset
 
+from sparsemix._kernels.documents._entries cimport Entries
 from sparsemix._kernels.split._packed_counts cimport any_counts, point_to
 from sparsemix._kernels.vectors._simd cimport instruction_level
 
@@ -142,74 +143,86 @@ def padded(values, dtype):
     return out
 
 
+cdef class Topics:
+    """Frozen topics phi_wk = (counts_wk + base) inverse_k, and the fixed part of conditionals."""
+
+    cdef object table, fixed, inverse, blocks
+    cdef bint packed
+    cdef double base
+    cdef Py_ssize_t n_words, n_components, n_blocks
+
+    def __init__(
+        self,
+        table,         # IN  (V, K) counts by word and topic, or PackedCounts
+        double base,   # IN  added to every count
+        fixed,         # IN  (K padded,) alpha_k times inverse
+        inverse=None,  # IN  (K padded,) 1 / (N_k + V beta), in units of the table
+        blocks=None,   # IN  (V, blocks) from sum_blocks
+    ):
+        self.table, self.base, self.fixed, self.inverse, self.blocks = table, base, fixed, inverse, blocks
+        self.packed = not isinstance(table, np.ndarray)
+        self.n_words, self.n_components = table.shape
+        self.n_blocks = n_blocks(self.n_components)
+        if len(fixed) < self.n_components or len(fixed) % SPARSEMIX_GROUP:
+            raise ValueError(f"fixed must be padded, with space for {self.n_components} topics")
+        if inverse is not None and len(inverse) < self.n_components:
+            raise ValueError(f"inverse must be for {self.n_components} topics")
+        if blocks is not None:
+            self.check_blocks(blocks.shape)
+
+    cdef check_blocks(self, shape):
+        if shape[0] != self.n_words or shape[1] != self.n_blocks:
+            raise ValueError(f"blocks must be ({self.n_words}, {self.n_blocks})")
+
+
+cdef const real* whole_rows(Topics topics, any_counts* packed, const real* like) except? NULL:
+    """Whole rows of the table, or NULL: then ``packed`` has them; ``like`` gives the type."""
+    cdef const real[:, ::1] table
+    memset(packed, 0, sizeof(any_counts))
+    if topics.packed:
+        point_to(topics.table, packed, like)
+        return NULL
+    table = topics.table
+    return &table[0, 0]
+
+
 def sum_blocks(
-    const real[:, ::1] table,      # IN  (V, K) counts by word and topic
-    double base,                   # IN  added to every count
-    const real[::1] fixed,         # IN  (K padded,) alpha_k / (N_k + V beta), in units of the table
+    Topics topics not None,        # IN
     const int[::1] words,          # IN  (n,)
     Py_ssize_t first,              # IN  words first to last only
     Py_ssize_t last,               # IN
     real[:, ::1] blocks,           # OUT (V, blocks) sums of (table + base) fixed up to the end of each block of topics
 ):
-    """The fixed part of the conditionals of some words."""
+    """The fixed part of the conditionals of some words; from packed counts in time proportional to their number."""
     cdef int level = instruction_level()
-    cdef Py_ssize_t n_components = table.shape[1]
-    if fixed.shape[0] < n_components or fixed.shape[0] % SPARSEMIX_GROUP:
-        raise ValueError(f"fixed must be padded, with space for {n_components} topics")
-    if blocks.shape[0] != table.shape[0] or blocks.shape[1] != n_blocks(n_components):
-        raise ValueError(f"blocks must be ({table.shape[0]}, {n_blocks(n_components)})")
+    cdef any_counts packed
+    cdef const real[::1] fixed = topics.fixed
+    cdef const real* whole = whole_rows(topics, &packed, &fixed[0])
+    cdef real[::1] background = np.empty(topics.n_blocks, dtype=np.float32 if real is float else np.float64)
+    topics.check_blocks((blocks.shape[0], blocks.shape[1]))
     if first >= last:
         return
     with nogil:
-        sparsemix_split_blocks(
-            level, &table[0, 0], n_components, blocks.shape[1], base, &fixed[0], &words[0], first, last, &blocks[0, 0])
-
-
-def sum_packed_blocks(
-    packed,                        # IN  PackedCounts (V, K)
-    double base,                   # IN  added to every count
-    const real[::1] fixed,         # IN  (K padded,)
-    const int[::1] words,          # IN  (n,)
-    Py_ssize_t first,              # IN  words first to last only
-    Py_ssize_t last,               # IN
-    real[:, ::1] blocks,           # OUT (V, blocks)
-):
-    """``sum_blocks`` from packed counts, in time proportional to their number."""
-    cdef int level = instruction_level()
-    cdef Py_ssize_t n_components = packed.shape[1]
-    cdef real[::1] background = np.empty(blocks.shape[1], dtype=np.float32 if real is float else np.float64)
-    cdef any_counts packed_counts
-    if fixed.shape[0] < n_components or fixed.shape[0] % SPARSEMIX_GROUP:
-        raise ValueError(f"fixed must be padded, with space for {n_components} topics")
-    if blocks.shape[0] != packed.shape[0] or blocks.shape[1] != n_blocks(n_components):
-        raise ValueError(f"blocks must be ({packed.shape[0]}, {n_blocks(n_components)})")
-    if first >= last:
-        return
-    cdef const void* rows = point_to(packed, &packed_counts, &fixed[0])
-    with nogil:
-        sparsemix_split_packed_blocks(
-            level, rows, n_components, blocks.shape[1], base, &fixed[0], &background[0], &words[0], first, last,
-            &blocks[0, 0])
+        if whole == NULL:
+            sparsemix_split_packed_blocks(
+                level, <const void*> &packed, topics.n_components, topics.n_blocks, topics.base, &fixed[0],
+                &background[0], &words[0], first, last, &blocks[0, 0])
+        else:
+            sparsemix_split_blocks(
+                level, whole, topics.n_components, topics.n_blocks, topics.base, &fixed[0], &words[0], first, last,
+                &blocks[0, 0])
 
 
 def local_step(
-    const int64_t[::1] indptr,       # IN  (n + 1,) entries of document d are indptr[d] to indptr[d + 1]
-    const int[::1] indices,          # IN  (nnz,) rows of the table
-    const real[::1] counts,          # IN  (nnz,) positive
-    const real[:, ::1] table,        # IN  (V, K) counts by word and topic, or None:
-    packed,                          # IN  the same as PackedCounts, or None
-    double base,                     # IN  added to every count
-    const real[::1] inverse,         # IN  (K padded,) 1 / (N_k + V beta), in units of the table
-    const real[::1] fixed,           # IN  (K padded,) alpha_k times that
-    const real[:, ::1] blocks,       # IN  (V, blocks) from sum_blocks, for the current words
+    Entries entries not None,        # IN
+    Topics topics not None,          # IN  with blocks of the current words
     int n_sweeps,                    # IN  over a document's types
     int exclude,                     # IN  own tokens are excluded from the document's counts
     const int64_t[::1] numbers,      # IN  (n,) global row numbers, which key the random numbers
     uint64_t seed,                   # IN
     int64_t visit,                   # IN  of these documents
-    const int64_t[::1] start_indptr,  # IN  (n + 1,) initial N_jk of documents without samples, sparse, or None
-    const int[::1] start_topics,     # IN
-    const real[::1] start_values,    # IN
+    start,                           # IN  initial N_jk of documents without samples, sparse, as indptr (n + 1,), topics
+                                     #     and values; or None
     const int64_t[::1] state_indptr,  # IN  (n + 1,) from sample_starts
     state[::1] states,               # INOUT sampled topics, -1 throughout a document: none yet; from state_dtype
     int64_t[:, ::1] records,         # OUT (nnz, 3) records of entries, for sum_rows
@@ -220,28 +233,22 @@ def local_step(
     const double[::1] own=None,      # IN  (n,) one token of a document in the table, in its units; None: none is there
 ):
     """Sweeps of Gibbs sampling over each document separately; the last sweep records expected counts."""
-    cdef Py_ssize_t d, n = indptr.shape[0] - 1
+    cdef Py_ssize_t d, n = entries.n
     cdef sparsemix_split_settings s
     cdef sparsemix_states samples
+    cdef any_counts packed
     cdef int status = 0, level = instruction_level()
-    if n <= 0 or counts.shape[0] == 0:
+    if n <= 0 or entries.n_entries == 0:
         return
-    cdef any_counts packed_counts
-    cdef const real* whole = NULL
-    s.n_components, s.n_blocks = work.n_components, blocks.shape[1]
-    memset(&packed_counts, 0, sizeof(packed_counts))
-    if packed is None:
-        whole = &table[0, 0]
-    else:
-        point_to(packed, &packed_counts, &fixed[0])
-    shape = table.shape[0] if packed is None else packed.shape[0], table.shape[1] if packed is None else packed.shape[1]
-    s.n_sweeps, s.exclude, s.seed, s.visit, s.base = n_sweeps, exclude, seed, visit, base
-    if min(inverse.shape[0], fixed.shape[0]) < s.n_components or shape[1] != s.n_components:
-        raise ValueError(f"inverse, fixed and work must be for {s.n_components} topics")
-    if blocks.shape[0] != shape[0] or s.n_blocks != n_blocks(s.n_components):
-        raise ValueError("blocks must be those of the table")
-    if min(indices.shape[0], counts.shape[0], records.shape[0], shares.shape[0]) < indptr[n] or records.shape[1] != 3:
-        raise ValueError("indices, counts, records (nnz, 3) and shares must hold indptr[-1] entries")
+    cdef const real[::1] counts = entries.counts, inverse = topics.inverse, fixed = topics.fixed
+    cdef const real[:, ::1] blocks = topics.blocks
+    cdef const real* whole = whole_rows(topics, &packed, &fixed[0])
+    s.n_components, s.n_blocks, s.base = topics.n_components, topics.n_blocks, topics.base
+    s.n_sweeps, s.exclude, s.seed, s.visit = n_sweeps, exclude, seed, visit
+    if work.n_components != s.n_components:
+        raise ValueError(f"work must be for {s.n_components} topics")
+    if min(records.shape[0], shares.shape[0]) < entries.indptr[n] or records.shape[1] != 3:
+        raise ValueError("records (nnz, 3) and shares must hold indptr[-1] entries")
     if state_indptr.shape[0] != n + 1 or states.shape[0] != state_indptr[n] or numbers.shape[0] != n:
         raise ValueError("states must be as many as the samples of the entries, and numbers one for each document")
     if next.shape[0] != 1 or sparsemix_fetch_add(&next[0], 0) < 0:  # an atomic read: other threads may change it
@@ -258,20 +265,24 @@ def local_step(
     if state is short and s.n_components > SHORT_TOPICS:
         raise ValueError(f"states of {s.n_components} topics need four bytes")
     samples.values, samples.wide = &states[0], state is int
+    cdef const int64_t[::1] start_indptr
+    cdef const int[::1] start_topics
+    cdef const real[::1] start_values
     cdef const int64_t* begin = NULL
-    cdef const int* topics = NULL
-    cdef const real* values = NULL
-    if start_indptr is not None:
+    cdef const int* first_topic = NULL
+    cdef const real* first_value = NULL
+    if start is not None:
+        start_indptr, start_topics, start_values = start
         if start_indptr.shape[0] != n + 1 or min(start_topics.shape[0], start_values.shape[0]) < start_indptr[n]:
-            raise ValueError("start_indptr must be (n + 1,), and start_topics and start_values hold its entries")
+            raise ValueError("the start must have the topics and values of every document")
         begin = &start_indptr[0]
         if start_topics.shape[0]:
-            topics, values = &start_topics[0], &start_values[0]
+            first_topic, first_value = &start_topics[0], &start_values[0]
     with nogil:
         status = sparsemix_split_documents(
-            level, &s, n, &indptr[0], &indices[0], &counts[0], &numbers[0], whole, <const void*> &packed_counts,
-            &inverse[0], &fixed[0], &blocks[0, 0], begin, topics, values, &work.work, &state_indptr[0], samples,
-            <sparsemix_split_record*> &records[0, 0], &shares[0], &order[0], &next[0],
+            level, &s, n, &entries.indptr[0], &entries.indices[0], &counts[0], &numbers[0], whole,
+            <const void*> &packed, &inverse[0], &fixed[0], &blocks[0, 0], begin, first_topic, first_value, &work.work,
+            &state_indptr[0], samples, <sparsemix_split_record*> &records[0, 0], &shares[0], &order[0], &next[0],
             &own[0] if own is not None else NULL)
     if status == SPARSEMIX_SPLIT_NO_TOPIC:
         raise ValueError(f"a state is no topic from 0 to {s.n_components - 1}")
@@ -279,15 +290,41 @@ def local_step(
         raise MemoryError("no memory for what documents leave")
 
 
+cdef class Records:
+    """Records of the entries of documents, by word."""
+
+    cdef const int64_t[::1] starts
+    cdef const int[::1] entries
+    cdef const int64_t[:, ::1] records
+    cdef object shares, weights
+
+    def __init__(
+        self,
+        starts,        # IN  (V + 1,) entries by word
+        entries,       # IN  (nnz,)
+        records,       # IN  (nnz, 3) of local_step, whose workspaces must be alive
+        shares,        # IN  (nnz,)
+        weights=None,  # IN  (nnz,) of the entries' documents, or None: all one
+    ):
+        self.starts, self.entries, self.records, self.shares, self.weights = starts, entries, records, shares, weights
+        if min(len(records), len(shares)) < len(entries):
+            raise ValueError("records and shares must be one for each entry")
+
+    cdef check(self, Topics topics):
+        if self.starts.shape[0] != topics.n_words + 1:
+            raise ValueError("starts must be one for each word and one more")
+
+
+cdef const real* weights_of(Records records, const real* like) except? NULL:
+    cdef const real[::1] weights = records.weights
+    if weights is None:
+        return NULL
+    return &weights[0]
+
+
 def sum_rows(
-    const int64_t[::1] starts,     # IN  (V + 1,) entries by word
-    const int[::1] entries,        # IN  (nnz,)
-    const int64_t[:, ::1] records,  # IN  (nnz, 3) of local_step, whose workspaces must be alive
-    const real[::1] shares,        # IN  (nnz,)
-    const real[::1] weights,       # IN  (nnz,) of the entries' documents, or None: all one
-    const real[:, ::1] table,      # IN  (V, K)
-    double base,                   # IN
-    const real[::1] fixed,         # IN  (K padded,)
+    Records records not None,      # IN
+    Topics topics not None,        # IN  of whole rows
     const int[::1] words,          # IN  (n,) word of each row of the sums
     Py_ssize_t first,              # IN  rows first to last only
     Py_ssize_t last,               # IN
@@ -297,33 +334,27 @@ def sum_rows(
 ):
     """Rows of S_vk from the records of entries, in document order."""
     cdef int level = instruction_level()
-    cdef Py_ssize_t n_components = table.shape[1]
-    cdef const real* weight = NULL
+    cdef Py_ssize_t n_components = topics.n_components
+    cdef const real[:, ::1] table = topics.table
+    cdef const real[::1] fixed = topics.fixed, shares = records.shares
+    cdef const real* weight = weights_of(records, &fixed[0])
+    records.check(topics)
     if out.shape[1] != n_components or words.shape[0] != out.shape[0] or totals.shape[0] != n_components:
         raise ValueError(f"every row of the sums must have a word and {n_components} columns")
-    if min(fixed.shape[0], row.shape[0]) < n_components or fixed.shape[0] % SPARSEMIX_GROUP:
-        raise ValueError(f"fixed and row must be padded, with space for {n_components} topics")
-    if min(records.shape[0], shares.shape[0]) < entries.shape[0] or starts.shape[0] != table.shape[0] + 1:
-        raise ValueError("records and shares must be one for each entry, and starts one for each word and one more")
-    if first >= last or entries.shape[0] == 0:
+    if row.shape[0] < fixed.shape[0]:
+        raise ValueError("row must be as long as fixed")
+    if first >= last or records.entries.shape[0] == 0:
         return
-    if weights is not None:
-        weight = &weights[0]
     with nogil:
         sparsemix_split_rows(
-            level, &starts[0], &entries[0], <const sparsemix_split_record*> &records[0, 0], &shares[0], weight,
-            &table[0, 0], base, &fixed[0], n_components, &words[0], first, last, &row[0], &out[0, 0], &totals[0])
+            level, &records.starts[0], &records.entries[0], <const sparsemix_split_record*> &records.records[0, 0],
+            &shares[0], weight, &table[0, 0], topics.base, &fixed[0], n_components, &words[0], first, last, &row[0],
+            &out[0, 0], &totals[0])
 
 
 def add_rows(
-    const int64_t[::1] starts,     # IN  (V + 1,) entries by word
-    const int[::1] entries,        # IN  (nnz,)
-    const int64_t[:, ::1] records,  # IN  (nnz, 3) of local_step, whose workspaces must be alive
-    const real[::1] shares,        # IN  (nnz,)
-    const real[::1] weights,       # IN  (nnz,) of the entries' documents, or None: all one
-    real[:, ::1] table,            # INOUT (V, K) += factor S_vk
-    double base,                   # IN
-    const real[::1] fixed,         # IN  (K padded,)
+    Records records not None,      # IN
+    Topics topics not None,        # INOUT whose whole rows of counts += factor S_vk
     const int[::1] words,          # IN  (n,) that have entries
     const int64_t[::1] bounds,     # IN  (groups + 1,) of the words
     int64_t[::1] taken,            # INOUT (1,) number of groups taken; shared by all threads
@@ -334,8 +365,11 @@ def add_rows(
 ):
     """Add the sums of ``sum_rows`` to the table that the documents were visited with."""
     cdef int level = instruction_level()
-    cdef Py_ssize_t g, n_groups = bounds.shape[0] - 1, n_components = table.shape[1]
-    cdef const real* weight = NULL
+    cdef Py_ssize_t g, n_groups = bounds.shape[0] - 1, n_components = topics.n_components
+    cdef real[:, ::1] table = topics.table
+    cdef const real[::1] fixed = topics.fixed, shares = records.shares
+    cdef const real* weight = weights_of(records, &fixed[0])
+    records.check(topics)
     if (
         totals.shape[0] != n_groups or totals.shape[1] != n_components
         or taken.shape[0] != 1 or sparsemix_fetch_add(&taken[0], 0) < 0
@@ -346,35 +380,21 @@ def add_rows(
             raise ValueError(f"bounds must increase from 0 to {words.shape[0]}")
     if min(row.shape[0], part.shape[0]) < fixed.shape[0]:
         raise ValueError("row and part must be as long as fixed")
-    if fixed.shape[0] < n_components or fixed.shape[0] % SPARSEMIX_GROUP:
-        raise ValueError(f"fixed must be padded, with space for {n_components} topics")
-    if min(records.shape[0], shares.shape[0]) < entries.shape[0] or starts.shape[0] != table.shape[0] + 1:
-        raise ValueError("records and shares must be one for each entry, and starts one for each word and one more")
-    if entries.shape[0] == 0:
+    if records.entries.shape[0] == 0:
         return
-    if weights is not None:
-        weight = &weights[0]
     with nogil:
         g = sparsemix_fetch_add(&taken[0], 1)
         while g < n_groups:
             sparsemix_split_add_rows(
-                level, &starts[0], &entries[0], <const sparsemix_split_record*> &records[0, 0], &shares[0], weight,
-                &table[0, 0], base, &fixed[0], n_components, &words[0], bounds[g], bounds[g + 1], factor, &row[0],
-                &part[0], &totals[g, 0])
+                level, &records.starts[0], &records.entries[0], <const sparsemix_split_record*> &records.records[0, 0],
+                &shares[0], weight, &table[0, 0], topics.base, &fixed[0], n_components, &words[0], bounds[g],
+                bounds[g + 1], factor, &row[0], &part[0], &totals[g, 0])
             g = sparsemix_fetch_add(&taken[0], 1)
 
 
 def sum_sparse(
-    const int64_t[::1] starts,     # IN  (V + 1,) entries by word
-    const int[::1] entries,        # IN  (nnz,)
-    const int64_t[:, ::1] records,  # IN  (nnz, 3) of local_step, whose workspaces must be alive
-    real[::1] shares,              # IN  (nnz,)
-    const real[::1] weights,       # IN  (nnz,) of the entries' documents, or None: all one
-    const real[:, ::1] table,      # IN  (V, K) counts, or None:
-    packed,                        # IN  PackedCounts, or None
-    double base,                   # IN
-    const real[::1] fixed,         # IN  (K padded,)
-    const real[:, ::1] blocks,     # IN  (V, blocks)
+    Records records not None,      # IN
+    Topics topics not None,        # IN  with blocks
     const int[::1] words,          # IN  (n,) increasing
     Py_ssize_t first,              # IN  words first to last only
     Py_ssize_t last,               # IN
@@ -382,7 +402,7 @@ def sum_sparse(
     uint64_t seed,                 # IN
     int64_t visit,                 # IN
     int64_t[::1] lengths,          # OUT (n,) topics of each word
-    int[::1] topics,               # OUT increasing in a word, word after word; large enough for all
+    int[::1] columns,              # OUT topics, increasing in a word, word after word; large enough for all
     real[::1] values,              # OUT
     double factor=1.0,             # IN  with gains: of the sums
     double smallest=0.0,           # IN  with gains: smaller counts on new topics become this or zero at random
@@ -390,41 +410,33 @@ def sum_sparse(
 ):
     """Sparse S_vk: as ``sum_rows``, with a fixed part that is sampled; returns the number of entries.
 
-    With ``gains`` the sums are added to the packed counts; topics and values then need space for one word only.
+    With ``gains`` the sums are added to the packed counts; columns and values then need space for one word only.
     """
     cdef int level = instruction_level()
     cdef sparsemix_split_settings s
-    cdef const real* weight = NULL
+    cdef any_counts packed
+    cdef real[::1] shares = records.shares
+    cdef const real[::1] fixed = topics.fixed
+    cdef const real[:, ::1] blocks = topics.blocks
+    cdef const real* weight = weights_of(records, &fixed[0])
+    cdef const real* whole = whole_rows(topics, &packed, &fixed[0])
     cdef real[::1] row = np.zeros(fixed.shape[0], dtype=np.float32 if real is float else np.float64)
     cdef uint64_t[::1] touched = np.zeros(fixed.shape[0] // 64 + 1, dtype=np.uint64)
-    cdef int64_t n = 0
-    if first >= last or entries.shape[0] == 0:
-        return 0
-    cdef any_counts packed_counts
-    cdef const real* whole = NULL
     cdef double* gained = NULL
-    memset(&packed_counts, 0, sizeof(packed_counts))
-    if packed is None:
-        whole = &table[0, 0]
-    else:
-        point_to(packed, &packed_counts, &fixed[0])
-    shape = table.shape[0] if packed is None else packed.shape[0], table.shape[1] if packed is None else packed.shape[1]
-    s.n_components, s.n_blocks, s.base, s.seed, s.visit = shape[1], blocks.shape[1], base, seed, visit
+    cdef int64_t n = 0
+    records.check(topics)
+    if first >= last or records.entries.shape[0] == 0:
+        return 0
+    s.n_components, s.n_blocks, s.base, s.seed, s.visit = topics.n_components, topics.n_blocks, topics.base, seed, visit
     if gains is not None:
-        if packed is None or gains.shape[0] != s.n_components or topics.shape[0] < s.n_components:
+        if whole != NULL or gains.shape[0] != s.n_components or columns.shape[0] < s.n_components:
             raise ValueError("gains need packed counts, one for each topic, and space for the topics of a word")
         gained = &gains[0]
-    if fixed.shape[0] < s.n_components or fixed.shape[0] % SPARSEMIX_GROUP or s.n_blocks != n_blocks(s.n_components):
-        raise ValueError("fixed and blocks must be those of the table")
-    if min(records.shape[0], shares.shape[0]) < entries.shape[0] or starts.shape[0] != shape[0] + 1:
-        raise ValueError("records and shares must be one for each entry, and starts one for each word and one more")
-    if lengths.shape[0] != words.shape[0] or topics.shape[0] != values.shape[0]:
-        raise ValueError("lengths must be one for each word, and topics as many as values")
-    if weights is not None:
-        weight = &weights[0]
+    if lengths.shape[0] != words.shape[0] or columns.shape[0] != values.shape[0]:
+        raise ValueError("lengths must be one for each word, and columns as many as values")
     with nogil:
         n = sparsemix_split_sparse_rows(
-            level, &s, &starts[0], &entries[0], <const sparsemix_split_record*> &records[0, 0], &shares[0], weight,
-            whole, <const void*> &packed_counts, &fixed[0], &blocks[0, 0], &words[0], first, last, n_even, &row[0],
-            &touched[0], &lengths[0], &topics[0], &values[0], factor, smallest, gained)
+            level, &s, &records.starts[0], &records.entries[0], <const sparsemix_split_record*> &records.records[0, 0],
+            &shares[0], weight, whole, <const void*> &packed, &fixed[0], &blocks[0, 0], &words[0], first, last, n_even,
+            &row[0], &touched[0], &lengths[0], &columns[0], &values[0], factor, smallest, gained)
     return n

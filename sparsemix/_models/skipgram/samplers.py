@@ -56,10 +56,17 @@ class Sampler:
 def pairs(x, model):
     """Positions grouped by the words of their contexts."""
     starts = np.empty(model.n_words + 1, dtype=np.int64)
-    n = _positions.pairs(x.indptr, x.places, x.words, model.window, starts, None)
-    centres = np.empty(n, dtype=np.int32)
-    _positions.pairs(x.indptr, x.places, x.words, model.window, starts, centres)
+    block = x.positions(model.window)
+    centres = np.empty(_positions.pairs(block, starts, None), dtype=np.int32)
+    _positions.pairs(block, starts, centres)
     return starts, centres
+
+
+def priors(model, factors=None):
+    """Priors of the model, with the factors of its rows by input word."""
+    return _positions.Priors(
+        model.doc_topic_prior, model.topic_word_prior, factors=factors, scale=model.factor, offset=model.offset
+    )
 
 
 class DenseSampler(Sampler):
@@ -108,9 +115,8 @@ class DenseSampler(Sampler):
     def visit(self, model, x, resp, scratch, numbers, memory):  # noqa: ARG002
         """Topics of the positions of a tile."""
         _positions.positions(
-            x.indptr, x.places, x.words, model.window, *self._logs, model.table, model.factor,
-            model.offset + model.topic_word_prior, model.temperature, model.n_components, numbers,
-            model.seed, model.n_steps, resp.topics, None, None, resp.sizes,
+            x.positions(model.window), *self._logs, model.table, priors(model), model.temperature, model.n_components,
+            numbers, model.seed, model.n_steps, resp.topics, None, None, resp.sizes,
         )  # fmt: skip
 
 
@@ -142,10 +148,9 @@ class WalkerSampler(TableSampler, Sampler):
         topics = np.full(len(x.words), -1, dtype=np.int32) if topics is None else topics
         rows, factors = model.input_topic()
         _walk.walk(
-            x.indptr, x.places, x.words, model.window, numbers, self._tables, model.doc_topic_prior,
-            model.n_words * model.topic_word_prior, model.temperature, model.seed, model.n_steps, self.n_topics,
-            factors, rows, model.table, model.factor, model.offset + model.topic_word_prior, model.stats["count"],
-            topics, resp.topics, resp.tally[0], resp.sizes,
+            x.positions(model.window), numbers, self._tables, priors(model, factors), model.temperature, model.seed,
+            model.n_steps, self.n_topics, rows, model.table, model.stats["count"], topics, resp.topics, resp.tally[0],
+            resp.sizes,
         )  # fmt: skip
         if memory is not None:
             memory.remember(numbers, topics)

@@ -40,6 +40,11 @@ class GibbsSkipGramModel:
         self.window, self.annealing, self.seed = window, annealing, seed
         self.dtype = np.dtype(dtype)
 
+    @property
+    def priors(self):
+        """Priors as an argument of kernels."""
+        return _positions.Priors(self.doc_topic_prior, self.topic_word_prior)
+
     def __getstate__(self):
         return {name: value for name, value in vars(self).items() if name != "logs"}
 
@@ -88,8 +93,8 @@ class GibbsSkipGramModel:
     def sweep(self, x, weight, topics, stats, first_row, number):  # noqa: ARG002
         """Draw the topics of all positions of a block in order, and update all counts."""
         stats["change"] += _positions.sweep(
-            x.indptr, x.places, x.words, self.window, self.doc_topic_prior, self.topic_word_prior, self.seed,
-            first_row, number, topics, stats["input_topic"], stats["word_topic"], stats["count"], *self.logs,
+            x.positions(self.window), self.priors, self.seed, first_row, number, topics, stats["input_topic"],
+            stats["word_topic"], stats["count"], *self.logs,
         )  # fmt: skip
 
     def recount(self, visits, stats):
@@ -97,7 +102,7 @@ class GibbsSkipGramModel:
         shape = self.n_words, self.n_components
         inputs, words = np.zeros(shape), np.zeros(shape)
         for x, _, topics, _ in visits:
-            _positions.add_up(x.indptr, x.places, x.words, self.window, topics, words, inputs)
+            _positions.add_up(x.positions(self.window), topics, words, inputs)
         stats.replace("input_topic", inputs.astype(self.dtype))
         stats.replace("word_topic", words.astype(self.dtype))
         stats["count"] = words.sum(axis=0)
@@ -144,12 +149,12 @@ class WalkingSkipGramModel(GibbsSkipGramModel):
         table, totals = stats["word_topic"], stats["count"]
         tables = _mhw.WordTables(self.n_words, self.n_components, self.dtype)
         tally, numbers = np.zeros(3, dtype=np.int64), np.arange(first_row, first_row + len(x))
+        block = x.positions(self.window)
         for part in range(self.n_parts):
             self._build_tables(tables, x, topics, part, table, totals)
             _walk.sweep(
-                x.indptr, x.places, x.words, self.window, numbers, tables, self.doc_topic_prior, self.topic_word_prior,
-                self.annealing(number), self.seed, number, self.n_samples, stats["input_topic"], table, totals, topics,
-                tally, self.n_parts, part,
+                block, numbers, tables, self.priors, self.annealing(number), self.seed, number, self.n_samples,
+                stats["input_topic"], table, totals, topics, tally, self.n_parts, part,
             )  # fmt: skip
         stats["proposals"] += tally[:2]
         stats["change"] += tally[2]
@@ -161,7 +166,7 @@ class WalkingSkipGramModel(GibbsSkipGramModel):
         counted = left_out >= 0
         own = np.bincount(left_out[counted], x.context_sizes(self.window)[counted], minlength=self.n_components)
         inverse = 1.0 / (totals - own + self.n_words * self.topic_word_prior)
-        counts = x.indptr, x.places, x.words, self.window, left_out, table
+        counts = x.positions(self.window), left_out, table
         tables.clear(np.ones(self.n_components), inverse, self.topic_word_prior)
         _positions.add_up(*counts, amount=-1.0)
         tables.build(x.words, table, 1.0)

@@ -117,9 +117,8 @@ class DenseSampler:
             rates, exclude = self.local_rate(int(self.n_sweeps * lengths.max(initial=0.0))), "none"
         inverse, alpha = (model.factor * model.inverse).astype(model.dtype), model.doc_topic_prior.astype(model.dtype)
         _scvb.local_step(
-            x.indptr, x.indices, x.counts, model.table, model.factor, model.offset, model.topic_word_prior, inverse,
-            alpha, self.n_sweeps, _scvb.EXCLUDE[exclude], rates, doc_topic, resp.values, resp.total,
-            scratch.workspace,
+            x.entries(), model.table, model.factor, model.offset, model.topic_word_prior, inverse, alpha,
+            self.n_sweeps, _scvb.EXCLUDE[exclude], rates, doc_topic, resp.values, resp.total, scratch.workspace,
         )  # fmt: skip
         if memory is not None:
             memory.remember(numbers, doc_topic)

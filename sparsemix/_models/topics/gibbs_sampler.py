@@ -128,12 +128,8 @@ class GibbsSampler:
         shape = model.n_words, _split.n_blocks(model.n_components)
         if self._blocks is None or self._blocks.shape != shape or self._blocks.dtype != model.dtype:
             self._blocks = np.zeros(shape, dtype=model.dtype)
-        table, words = model.table, x.by_word.words
-        sum_blocks = _split.sum_packed_blocks if isinstance(table, PackedCounts) else _split.sum_blocks
-        workers.split(
-            lambda first, last: sum_blocks(table, self._base, self._fixed, words, first, last, self._blocks),
-            len(words),
-        )
+        topics, words = _split.Topics(model.table, self._base, self._fixed), x.by_word.words
+        workers.split(lambda first, last: _split.sum_blocks(topics, words, first, last, self._blocks), len(words))
 
     def empty_responsibilities(self, model, x, n_rows):  # noqa: ARG002
         """Memory for the results of entries; the counts are in the workspaces of the threads."""
@@ -153,20 +149,19 @@ class GibbsSampler:
         """
         starts, dtype = x.sample_starts, _split.state_dtype(model.n_components)
         if memory is None:
-            start, states = (None, None, None), np.full(starts[-1], -1, dtype=dtype)
+            start, states = None, np.full(starts[-1], -1, dtype=dtype)
         else:
-            *start, states = memory.recall_states(numbers, starts, model.tile, dtype)
+            start, states = memory.recall_states(numbers, starts, model.tile, dtype)
         own = None if memory is None or model.unseen else tokens_in_table(model, x)
         workers = self._workers
         workspaces = [self._workspace(model) for _ in range(workers.n_jobs)]
-        counts = counts_of(model.table)
-        order, n_taken = x.longest_first, np.zeros(1, dtype=np.int64)
+        topics = _split.Topics(model.table, self._base, self._fixed, self._inverse, self._blocks)
+        entries, order, n_taken = x.entries(), x.longest_first, np.zeros(1, dtype=np.int64)
 
         def share(first, last):  # noqa: ARG001
             _split.local_step(
-                x.indptr, x.indices, x.counts, *counts, self._base, self._inverse, self._fixed, self._blocks,
-                self.n_sweeps, True, numbers, model.seed, model.n_steps, *start, starts,
-                states, resp.records, resp.shares, order, n_taken, workspaces[first], own,
+                entries, topics, self.n_sweeps, True, numbers, model.seed, model.n_steps, start, starts, states,
+                resp.records, resp.shares, order, n_taken, workspaces[first], own,
             )  # fmt: skip
 
         workers.split(share, len(workspaces))
@@ -209,21 +204,25 @@ class SplitSums(DeferredRows):
         self.table, self.unit, self.words = model.table, model.stats.word_unit, x.by_word.words
         self.shape, self.dtype = self.table.shape, self.table.dtype
         self._base, self._fixed, self._bounds = sampler._base, sampler._fixed, x.by_word.bounds
-        self._grouped = x.by_word.starts, x.by_word.entries
-        self._resp, self._weights, self._workers, self._give_back = resp, weights, workers, sampler.take_back
+        self._blocks = sampler._blocks
+        self._records = _split.Records(x.by_word.starts, x.by_word.entries, resp.records, resp.shares, weights)
+        self._resp, self._workers, self._give_back = resp, workers, sampler.take_back
+
+    def _topics(self, scale=1.0):
+        """Topics in units of the table, which ``scale`` divides."""
+        fixed = self._fixed if scale == 1.0 else _split.padded(self._fixed[: self.shape[1]] / scale, self.dtype)
+        return _split.Topics(self.table, self._base * scale, fixed, blocks=self._blocks)
 
     def add_to_table(self, factor, scale):
         """Add the sums to the table; each row is read and written once."""
-        fixed = self._fixed if scale == 1.0 else _split.padded(self._fixed[: self.shape[1]] / scale, self.dtype)
-
+        topics = self._topics(scale)
         totals, taken = np.zeros((len(self._bounds) - 1, self.shape[1])), np.zeros(1, dtype=np.int64)
 
         def share(first, last):  # noqa: ARG001
             row, part = (_split.padded(np.zeros(self.shape[1]), self.dtype) for _ in range(2))
             _split.add_rows(
-                *self._grouped, self._resp.records, self._resp.shares, self._weights, self.table, self._base * scale,
-                fixed, self.words, self._bounds, taken, factor, row, part, totals,
-            )  # fmt: skip
+                self._records, topics, self.words, self._bounds, taken, factor, row, part, totals
+            )
 
         with self._workers.meanwhile(self._resp.finish):
             self._workers.split(share, self._workers.n_jobs)
@@ -231,14 +230,11 @@ class SplitSums(DeferredRows):
 
     def rows(self):
         """Compute the sums without adding them."""
-        rows = np.empty((len(self.words), self.shape[1]), dtype=self.dtype)
+        rows, topics = np.empty((len(self.words), self.shape[1]), dtype=self.dtype), self._topics()
 
         def share(first, last, totals):
             row = _split.padded(np.zeros(self.shape[1]), self.dtype)
-            _split.sum_rows(
-                *self._grouped, self._resp.records, self._resp.shares, self._weights, self.table, self._base,
-                self._fixed, self.words, first, last, row, rows, totals,
-            )  # fmt: skip
+            _split.sum_rows(self._records, topics, self.words, first, last, row, rows, totals)
 
         totals = self._make(share)
         return WordRows(self.words, rows, self.shape[0]), totals
@@ -260,7 +256,7 @@ class SplitSums(DeferredRows):
     def _over(self, totals):
         """Release the memory of the visit. Return the totals of all groups, added in their order."""
         self._give_back(self._resp)
-        self._resp = None  # sums are computed only once, because the table has changed
+        self._resp = self._records = None  # sums are computed only once, because the table has changed
         return totals.sum(axis=0)
 
 
@@ -270,36 +266,35 @@ class SparseSplitSums(SplitSums):
     def __init__(self, sampler, model, x, resp, weights, workers):
         super().__init__(sampler, model, x, resp, weights, workers)
         self.at_once = isinstance(self.table, PackedCounts)
-        self._blocks, self._keys = sampler._blocks, (model.seed, model.n_steps)
+        self._keys = model.seed, model.n_steps
         self._least = LEAST_COUNT / model.factor
         tokens = x.counts if weights is None else x.counts * weights
-        starts, entries = self._grouped
+        starts, entries = x.by_word.starts, x.by_word.entries
         drawn = np.minimum(N_EVEN * tokens[entries], model.n_components).astype(np.int64)
         sizes = resp.records[entries, 2] + drawn + 2
         self._ends = np.concatenate([[0], np.cumsum(sizes)])[np.append(starts[self.words], starts[-1])]
 
     def add_to_table(self, factor, scale):
         """Add the sums to the table; rows that already have the topics change in place."""
-        fixed = self._fixed if scale == 1.0 else _split.padded(self._fixed[: self.shape[1]] / scale, self.dtype)
         table, n_components = self.table, self.shape[1]
         table.reserve(space_for(table.lengths(self.words), np.minimum(np.diff(self._ends), n_components)))
-        least, base = self._least * scale, self._base * scale
+        least, frozen = self._least * scale, self._topics(scale)
 
         def share(first, last, totals):
             topics, values = np.empty(n_components, dtype=np.int32), np.empty(n_components, dtype=self.dtype)
-            self._sum(base, fixed, first, last, topics, values, factor, least, totals)
+            self._sum(frozen, first, last, topics, values, factor, least, totals)
 
         return self._make(share) / factor
 
     def rows(self):
         """Compute the sums as a sparse table without adding them."""
         parts = {}
-        lengths = np.zeros(len(self.words), dtype=np.int64)
+        lengths, frozen = np.zeros(len(self.words), dtype=np.int64), self._topics()
 
         def share(first, last, totals):
             size = self._ends[last] - self._ends[first]
             topics, values = np.empty(size, dtype=np.int32), np.empty(size, dtype=self.dtype)
-            n = self._sum(self._base, self._fixed, first, last, topics, values, lengths=lengths)
+            n = self._sum(frozen, first, last, topics, values, lengths=lengths)
             parts[first, last] = topics[:n].copy(), values[:n].copy()  # keyed by both ends: empty groups share a start
             totals += np.bincount(topics[:n], values[:n], minlength=len(totals))
 
@@ -311,11 +306,11 @@ class SparseSplitSums(SplitSums):
         indptr[self.words + 1] = lengths
         return sparse.csr_array((values, topics, np.cumsum(indptr, dtype=indptr.dtype)), shape=self.shape), totals
 
-    def _sum(self, base, fixed, first, last, topics, values, factor=1.0, least=0.0, gains=None, lengths=None):
+    def _sum(self, frozen, first, last, topics, values, factor=1.0, least=0.0, gains=None, lengths=None):
         lengths = np.empty(len(self.words), dtype=np.int64) if lengths is None else lengths
         return _split.sum_sparse(
-            *self._grouped, self._resp.records, self._resp.shares, self._weights, *counts_of(self.table), base, fixed,
-            self._blocks, self.words, first, last, N_EVEN, *self._keys, lengths, topics, values, factor, least, gains,
+            self._records, frozen, self.words, first, last, N_EVEN, *self._keys, lengths, topics, values, factor,
+            least, gains,
         )  # fmt: skip
 
 
@@ -332,8 +327,3 @@ def tokens_in_table(model, x):
     remain.
     """
     return np.full(len(x), 1.0 / model.factor) * (1.0 if x.weight is None else np.minimum(x.weight, 1.0))
-
-
-def counts_of(table):
-    """Whole rows of counts or packed counts, as arguments of kernels."""
-    return (None, table) if isinstance(table, PackedCounts) else (table, None)

@@ -19,7 +19,7 @@ class Scratch:
         self.doc_topic = np.empty((n_documents, n_components), dtype=dtype)
 
 
-def sum_by_word(x, resp, n_words, n_components, workers, table=None, smallest=0.0, packed=None):
+def sum_by_word(x, resp, n_words, n_components, workers, table=None, smallest=0.0):
     """Sums S_vk of a tile of documents as a sparse table, and sum_vk S_vk log table_vk.
 
     Parameters
@@ -29,8 +29,8 @@ def sum_by_word(x, resp, n_words, n_components, workers, table=None, smallest=0.
         Has ``topics`` and ``values`` (nnz, L): count times responsibility.
     n_words, n_components : int
     workers : Workers
-    table, packed : ndarray of shape (V, K), or None
-        Table with which the documents were inferred, whole or packed; None makes ``log_phi`` zero.
+    table : ndarray of shape (V, K), PackedTable or None
+        Table with which the documents were inferred; None makes ``log_phi`` zero.
     smallest : float
         Smaller sums are dropped; their mass goes to the word's remaining topics.
 
@@ -40,10 +40,10 @@ def sum_by_word(x, resp, n_words, n_components, workers, table=None, smallest=0.
     log_phi : float
     """
     starts, entries = x.by_word.starts, x.by_word.entries
-    return sum_groups(starts, entries, resp, n_words, n_components, workers, table, smallest, packed)
+    return sum_groups(starts, entries, resp, n_words, n_components, workers, table, smallest)
 
 
-def sum_groups(starts, entries, resp, n_words, n_components, workers, table=None, smallest=0.0, packed=None):
+def sum_groups(starts, entries, resp, n_words, n_components, workers, table=None, smallest=0.0):
     """As ``sum_by_word``; word v has the rows ``entries[starts[v]:starts[v + 1]]`` of the responsibilities."""
     lengths, energies = np.zeros(n_words, dtype=np.int64), np.zeros(n_words)
     bounds = np.searchsorted(starts, np.linspace(0, starts[-1], workers.n_jobs + 1)[1:-1])
@@ -55,7 +55,7 @@ def sum_groups(starts, entries, resp, n_words, n_components, workers, table=None
         topics, values = np.empty(capacity, dtype=np.int32), np.empty(capacity, dtype=resp.values.dtype)
         n = _words.sum_sparse(
             starts, entries, resp.topics, resp.values, table, smallest, n_components, first, last, lengths, topics,
-            values, energies, packed,
+            values, energies,
         )  # fmt: skip
         parts[first] = topics[:n].copy(), values[:n].copy()
 

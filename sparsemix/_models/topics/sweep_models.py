@@ -158,8 +158,8 @@ class ZeroOrderModel(SweepModel):
         """Update the responsibilities of all documents of a block in order, and all sums."""
         doc_topic, sums = self._doc_topic(x), np.zeros(3)
         _cvb.sweep(
-            x.indptr, x.indices, x.counts, weight, self.doc_topic_prior.astype(self.dtype), self.topic_word_prior,
-            gamma, stats["word_topic"], stats["count"], *self._variances(stats), doc_topic, sums,
+            x.entries(weight), self.doc_topic_prior.astype(self.dtype), self.topic_word_prior, gamma,
+            stats["word_topic"], stats["count"], *self._variances(stats), doc_topic, sums,
         )  # fmt: skip
         for name, value in zip(("change", "entropy", "alloc"), sums, strict=True):
             stats[name] += value
@@ -190,7 +190,7 @@ class ZeroOrderModel(SweepModel):
         """Recompute statistics by word from the responsibilities."""
         word_topic = np.zeros((self.n_words, self.n_components))
         for x, weight, gamma, _ in visits:
-            _cvb.add_up(x.indptr, x.indices, x.counts, weight, gamma, word_topic, None)
+            _cvb.add_up(x.entries(weight), gamma, word_topic, None)
         self._replace_counts(stats, word_topic)
 
     def _objective(self, stats):
@@ -245,7 +245,7 @@ class SecondOrderModel(ZeroOrderModel):
         """Recompute means and variances by word from the responsibilities."""
         means, variances = np.zeros((2, self.n_words, self.n_components))
         for x, weight, gamma, _ in visits:
-            _cvb.add_up(x.indptr, x.indices, x.counts, weight, gamma, means, variances)
+            _cvb.add_up(x.entries(weight), gamma, means, variances)
         self._replace_counts(stats, means)
         stats.replace("word_variance", variances.astype(self.dtype))
         stats["count_variance"] = variances.sum(axis=0)
@@ -289,8 +289,8 @@ class GibbsModel(SweepModel):
         """Draw the topics of all tokens of a block in order, and update all counts."""
         doc_topic, sums = self._doc_topic(x), np.zeros(2)
         _gibbs.sweep(
-            x.indptr, x.indices, x.counts, weight, self.doc_topic_prior.astype(self.dtype), self.topic_word_prior,
-            self.seed, first_row, number, topics, stats["word_topic"], stats["count"], doc_topic, sums,
+            x.entries(weight), self.doc_topic_prior.astype(self.dtype), self.topic_word_prior, self.seed, first_row,
+            number, topics, stats["word_topic"], stats["count"], doc_topic, sums,
         )  # fmt: skip
         stats["change"] += sums[0]
         stats["alloc"] += sums[1]
@@ -306,7 +306,7 @@ class GibbsModel(SweepModel):
         """Recompute counts by word from the topics."""
         word_topic = np.zeros((self.n_words, self.n_components))
         for x, weight, topics, _ in visits:
-            _gibbs.add_up(x.indptr, x.indices, x.counts, weight, topics, word_topic)
+            _gibbs.add_up(x.entries(weight), topics, word_topic)
         self._replace_counts(stats, word_topic)
 
     def _objective(self, stats):
@@ -333,8 +333,8 @@ class UncollapsedModel(GibbsModel):
         theta = rng.standard_gamma(self.doc_topic_prior + self.doc_counts(x, topics))
         largest = np.maximum(theta.max(axis=1, keepdims=True), np.finfo(np.float64).tiny)
         stats["change"] += _gibbs.draw(
-            x.indptr, x.indices, x.counts, weight, (theta / largest).astype(self.dtype), stats["probability"],
-            self.seed, first_row, number, topics, stats["word_topic"], stats["count"],
+            x.entries(weight), (theta / largest).astype(self.dtype), stats["probability"], self.seed, first_row, number,
+            topics, stats["word_topic"], stats["count"],
         )  # fmt: skip
         counts, weights = self.doc_counts(x, topics), np.ones(len(x)) if weight is None else weight
         stats["alloc"] += weights @ log_evidence_of_rows(self.doc_topic_prior, counts)

@@ -34,7 +34,7 @@ MOST_WHOLE = 400
 # Logarithm of the largest factor between topics, per byte of a number: e^60 in float32, e^120 in float64.
 EXP_RANGE = 15.0
 # Tables, which are made when documents need them, and their lock.
-TABLES = frozenset({"_table", "_packed", "_lists", "_versions", "_making"})
+TABLES = frozenset({"_table", "_lists", "_versions", "_making"})
 
 _versions = count(1)
 
@@ -136,7 +136,7 @@ class TopicModel:
         self._reset_tables()
 
     def _reset_tables(self):
-        self._table = self._packed = self._lists = self._versions = self._version = None
+        self._table = self._lists = self._versions = self._version = None
         self._making = Lock()  # guards rows of the table, which several threads of a fitted model may need
 
     def __getstate__(self):
@@ -204,17 +204,18 @@ class TopicModel:
     def _make_rows(self, x, workers):
         if self._versions is None:
             self._make_table()
-        if self._packed is not None and self._packed.version != self._version:
-            self._packed.forget()
-            self._packed.version = self._version
+        packed = isinstance(self._table, _special.PackedTable)
+        if packed and self._table.version != self._version:
+            self._table.forget()
+            self._table.version = self._version
             self._versions[...] = 0
         present = np.zeros(self.n_words, dtype=bool)
         present[x.indices] = True
         words = np.flatnonzero(present & (self._versions != self._version)).astype(np.int32)
         counts, factor = self.stats.unfolded("word_topic")
         counts = counts.astype(self.dtype, copy=False)
-        if self._packed is not None:
-            self._packed.make(counts, factor, self.topic_word_prior, self._inverse, words, workers.split)
+        if packed:
+            self._table.make(counts, factor, self.topic_word_prior, self._inverse, words, workers.split)
         else:
             counts = counts.toarray() if sparse.issparse(counts) else counts
             workers.split(
@@ -230,8 +231,8 @@ class TopicModel:
         """Memory for exp E[log phi]: whole rows, or packed rows for many topics of which a word has few."""
         shape = self.n_words, self.n_components
         if not self.dense and not self.posterior_means and self.n_components > MOST_WHOLE:
-            self._packed = _special.PackedTable(*shape, self.n_nonzero, self.dtype)
-            self._lists = self._packed.lists
+            self._table = _special.PackedTable(*shape, self.n_nonzero, self.dtype)
+            self._lists = self._table.lists
         else:
             self._table = np.empty(shape, dtype=self.dtype)
             self._lists = None if self.dense else np.empty((self.n_words, self.n_nonzero), dtype=np.int32)
@@ -261,11 +262,13 @@ class TopicModel:
         doc_topic = scratch.doc_topic[: len(x)]
         warm = memory is not None and memory.recall(numbers, doc_topic)
         alpha = self.doc_topic_prior.astype(self.dtype)
+        settings = _docstep.Settings(
+            self.max_doc_iter, self.doc_tol, LIST_ITER, SELECT_FIRST, SELECT_EVERY, self.n_restarts, RESTART_ITER,
+            self.active, self.posterior_means, self.enter,
+        )  # fmt: skip
         _docstep.local_step(
-            x.indptr, x.indices, x.counts, self._table, self._lists, alpha, self.max_doc_iter, self.doc_tol, LIST_ITER,
-            SELECT_FIRST, SELECT_EVERY, self.n_restarts, RESTART_ITER, self.active, self.posterior_means, warm,
-            self.enter, resp.topics, resp.values, resp.p, doc_topic, resp.bound, resp.energy, resp.tally,
-            scratch.workspace, packed=self._packed,
+            x.entries(), self._table, self._lists, alpha, settings, warm,
+            resp.topics, resp.values, resp.p, doc_topic, resp.bound, resp.energy, resp.tally, scratch.workspace,
         )  # fmt: skip
         if memory is not None:
             memory.remember(numbers, doc_topic)
@@ -283,7 +286,7 @@ class TopicModel:
             word_topic, log_phi = self._sum_dense(x, resp, workers)
         else:
             word_topic, log_phi = sum_by_word(
-                x, resp, self.n_words, self.n_components, workers, self._table, self.smallest_count, self._packed
+                x, resp, self.n_words, self.n_components, workers, self._table, self.smallest_count
             )
         stats.add(self._stats_of(x, resp, weight, word_topic, log_phi))
 

@@ -137,10 +137,10 @@ class WalkerSampler(TableSampler):
 
     def visit(self, model, x, resp, scratch, numbers, memory):
         """Sweep over each document of a tile, from its remembered topics or from none. Return the topics of tokens."""
-        *start, states = (None, None, None, None) if memory is None else memory.recall_sparse(numbers)
-        known = states is not None or start[0] is not None
+        start, states = (None, None) if memory is None else memory.recall_sparse(numbers)
+        known = states is not None or start is not None
         states = np.full(len(x.indices), -1, dtype=np.int32) if states is None else states.astype(np.int32)
-        capacity = _mhw.max_entries(x.indptr, start[0], model.n_components, self.n_samples, self.n_sweeps)
+        capacity = _mhw.max_entries(x.indptr, start, model.n_components, self.n_samples, self.n_sweeps)
         indptr, topics = np.empty(len(x) + 1, dtype=np.int64), np.empty(capacity, dtype=np.int32)
         values = np.empty(capacity, dtype=model.dtype)
         rates, exclude = None, excluded(x, known and not model.unseen)
@@ -151,12 +151,14 @@ class WalkerSampler(TableSampler):
             samples = np.empty((len(x.indices), self.n_samples), dtype=np.int32)
             shares, even = np.empty(samples.shape, dtype=model.dtype), resp.topics
             resp.values[...] = x.counts[:, None] / self.n_even
-        fresh = self._age == 0 and NEGLIGIBLE == 0.0
+        settings = _mhw.Settings(
+            model.factor, model.offset, model.topic_word_prior, model.inverse, model.doc_topic_prior, model.seed,
+            model.n_steps, self.n_samples, self.n_sweeps, rates, self.sparsity, exclude, SHARE,
+            fresh=self._age == 0 and NEGLIGIBLE == 0.0,
+        )  # fmt: skip
         _mhw.sample_documents(
-            x.indptr, x.indices, x.counts, numbers, *start, model.table, model.factor, model.offset,
-            model.topic_word_prior, model.inverse, model.doc_topic_prior, self._tables, fresh, model.seed,
-            model.n_steps, self.n_samples, self.n_sweeps, rates, self.sparsity, exclude, SHARE, states,
-            samples, shares, indptr, topics, values, resp.tally, scratch, even,
+            x.entries(), numbers, start, model.table, settings, self._tables, states, samples, shares, indptr, topics,
+            values, resp.tally, scratch, even,
         )  # fmt: skip
         if memory is not None:
             memory.remember_sparse(numbers, indptr, topics[: indptr[-1]], values[: indptr[-1]], states)
