@@ -1,11 +1,17 @@
 """Command line: ``sparsemix demo``, ``topics PATH`` and ``report FOLDER``; ``python -m sparsemix`` is the same."""
 
-from sparsemix._commands.start import let_interrupts_end, open_streams, quiet_interrupts
+from sparsemix._commands.console import (
+    Parser,
+    console,
+    let_interrupts_end,
+    open_streams,
+    quiet_interrupts,
+    refuse_empty,
+)
 
 with quiet_interrupts():
     from sparsemix import __version__
     from sparsemix._commands import demo, names, topics
-    from sparsemix._commands.console import Parser, console, refuse_empty
 
 
 def main(arguments=None):

@@ -5,7 +5,6 @@ import re
 import sys
 from collections import Counter
 
-import numpy as np
 import pytest
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
@@ -146,17 +145,6 @@ def test_without_a_package_texts_lose_the_english_words_of_scikit_learn(tmp_path
         corpus_of(tmp_path, [ARTICLE["de"]], stop_words="german")
     with pytest.raises(ValueError, match=r"language that is recognised, and pip install 'sparsemix\[texts\]'"):
         corpus_of(tmp_path, [ARTICLE["de"]], merge_forms=True)
-
-
-def test_derived_stop_words_are_frequent_and_evenly_spread():
-    """Words at random places are found; words that crowd in a tenth of the documents, and rare words, are not."""
-    rng = np.random.default_rng(0)
-    texts = []
-    for i in range(200):
-        words = [*rng.choice(["even0", "even1", "even2"], 30), *(15 * [f"topic{i % 8}"]), f"rare{i % 50}"]
-        texts.append(" ".join(words))
-    assert stop_words.derived(texts, str.split) == {"even0", "even1", "even2"}
-    assert stop_words.derived(texts[:20], str.split) == set()
 
 
 @pytest.mark.usefixtures("extra")

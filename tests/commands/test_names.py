@@ -146,7 +146,7 @@ def test_a_name_that_cannot_be_written_changes_no_file(folder, tmp_path, monkeyp
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(_names, "rename_documents", full)
+    monkeypatch.setattr(_names, "renamed_documents", full)
     with pytest.raises(SystemExit, match="2"):
         main(["report", str(folder), "--names", str(tmp_path / "names.csv")])
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before

@@ -10,9 +10,9 @@ from io import BytesIO
 from urllib.parse import unquote
 from xml.etree import ElementTree
 
-from sparsemix._commands.reading.formats.files import damaged, needed, read_whole, unpacked_name
+from sparsemix._commands.reading.formats.files import damaged, head_of, needed, read_whole, unpacked_name
 from sparsemix._commands.reading.formats.records import Document
-from sparsemix.datasets._files import HEAD, open_packed
+from sparsemix.datasets._files import open_packed
 
 # Elements of a page that help to navigate.
 AROUND = ["nav", "header", "footer", "aside", "form", "select", "button"]
@@ -48,8 +48,7 @@ def read_document(path, *, encoding, tally, **_):
 
 def encodings_of_page(path, encodings):
     """The encodings to try on a page: those given, and then the one that it declares."""
-    with open_packed(path) as file:
-        head = file.peek(HEAD)[:HEAD]
+    head = head_of(path)
     with suppress(ImportError):
         from resiliparse.parse.encoding import detect_encoding
 

@@ -24,27 +24,21 @@ MARKS = [
 ]  # fmt: skip
 # Characters of a line; longer input is not text, or is a decompression bomb. Bytes that are read at once.
 LONGEST_LINE, PIECE = 1 << 26, 1 << 20
-# Size at which a temporary file moves to disk, and the smaller size if other data are on disk too.
-IN_MEMORY, LITTLE = 1 << 26, 1 << 20
+# Size at which a temporary file moves to disk.
+IN_MEMORY = 1 << 26
 LONE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass
 class Tally:
-    """Problems found while reading, for warnings, and the options that had an effect (``used``).
-
-    ``place`` is what is read now.
-    """
+    """What reading finds: problems for warnings, facts with their labels, and the place that is read now."""
 
     place: str = ""
     bad_characters: int = 0
     damaged: list = field(default_factory=list)
-    used: set = field(default_factory=set)
-    without_text: int = 0
     skipped: list = field(default_factory=list)
-    other_files: tuple = ()
+    facts: dict = field(default_factory=dict)
     passages: int = 0
-    sheets: list = field(default_factory=list)
 
     def clean(self, text):
         """The text in composed characters; replaces and counts undecodable bytes and surrogates."""
@@ -100,6 +94,12 @@ def encoding_of(path, encodings):
             decoder.decode(b"", final=True)
             return encoding
     return last
+
+
+def head_of(path):
+    """The first bytes of a file, unpacked."""
+    with open_packed(path) as file:
+        return file.peek(HEAD)[:HEAD]
 
 
 def unpacked_name(path):
@@ -167,8 +167,8 @@ def on_disk(path):
 
 
 def scratch_file(owner, folder=None):
-    """A temporary file that moves to disk once it is large (earlier with a folder); closed with its owner."""
-    file = tempfile.SpooledTemporaryFile(max_size=LITTLE if folder else IN_MEMORY, dir=folder)  # noqa: SIM115
+    """A temporary file that moves to disk once it is large; closed with its owner."""
+    file = tempfile.SpooledTemporaryFile(max_size=IN_MEMORY, dir=folder)  # noqa: SIM115
     weakref.finalize(owner, file.close)
     return file
 

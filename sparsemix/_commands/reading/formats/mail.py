@@ -12,7 +12,7 @@ from email.utils import parsedate_to_datetime
 
 from sparsemix._commands.reading.formats.extract import text_of_page
 from sparsemix._commands.reading.formats.files import needed, unpacked_name
-from sparsemix._commands.reading.formats.records import NOT_READ, Document, Kept
+from sparsemix._commands.reading.formats.records import NOT_READ, Converter, Document
 from sparsemix.datasets._files import open_packed
 
 # Quoted lines with the line before them; the mark of a signature with everything after it.
@@ -22,7 +22,7 @@ SIGNATURE = re.compile(r"^-- ?\r?\n.*", re.MULTILINE | re.DOTALL)
 
 def read_mail(path, *, fields, tally, **_):
     """Messages with the fields text, subject, from, to and date; without quotations, signatures and attachments."""
-    kept = Kept(fields, tally)
+    converter = Converter(fields, tally)
     one = unpacked_name(path).endswith(".eml")
     for number, raw in enumerate(messages(path, one), start=1):
         place = f"message {number}"
@@ -33,7 +33,7 @@ def read_mail(path, *, fields, tally, **_):
             tally.skip(f"{path.name}, {place}", reason)
             yield Document("", place, missing=NOT_READ)
             continue
-        document = kept.document(record, f"{path}, {place}")
+        document = converter.document(record, f"{path}, {place}")
         yield document if fields.id else replace(document, name="" if one else record["subject"] or place)
 
 
