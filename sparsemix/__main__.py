@@ -1,13 +1,6 @@
 """Command line: ``sparsemix demo``, ``topics PATH`` and ``report FOLDER``; ``python -m sparsemix`` is the same."""
 
-from sparsemix._commands.console import (
-    Parser,
-    console,
-    let_interrupts_end,
-    open_streams,
-    quiet_interrupts,
-    refuse_empty,
-)
+from sparsemix._commands.console import Parser, console, let_interrupts_end, open_streams, quiet_interrupts
 
 with quiet_interrupts():
     from sparsemix import __version__
@@ -36,7 +29,6 @@ def run(parser, arguments):
     topics.add_parser(commands)
     names.add_parser(commands)
     options = parser.parse_args(arguments)
-    refuse_empty(options, commands.choices[options.command])
     options.run(options)
 
 

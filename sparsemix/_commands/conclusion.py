@@ -15,6 +15,7 @@ from sparsemix._commands.outputs import DOCUMENTS, MODEL, REPORT, RUN, TOPICS, V
 from sparsemix._commands.quality import AGAIN, Again, NotAgain, facts_of_topics, held_out_score, likenesses, scored_unit
 from sparsemix._commands.tables import DocumentsTable, strata_tables, word_rows
 from sparsemix._report import report
+from sparsemix._report.dates import read_dates
 from sparsemix.skipgram._vectors import word2vec_lines
 
 
@@ -78,9 +79,10 @@ def page_of(learned, options, facts, documents):
         documents.add(start, shares)
         learned.again.add(start, shares)
 
+    dates = corpus.known("date") and read_dates(corpus.values("date"), options.date_format).days
     title = f"Topics of {'standard input' if options.path == '-' else Path(options.path).resolve().name}"
     return report(
-        learned.model, corpus.rows, corpus.vectorizer, documents=corpus.texts, names=corpus.names, dates=corpus.days,
+        learned.model, corpus.rows, corpus.vectorizer, documents=corpus.texts, names=corpus.names, dates=dates,
         groups=corpus.known("group"), title=printable(title), facts=facts, observe=observe,
     )  # fmt: skip
 

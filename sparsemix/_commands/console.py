@@ -17,8 +17,6 @@ from pathlib import Path
 
 # Errors of a disk on which the output does not fit.
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
-# Arguments without dashes.
-POSITIONAL = ("path", "folder")
 # Control characters, lone surrogates, and marks that change the direction of the text after them.
 UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
 
@@ -171,11 +169,3 @@ count_or_fraction = checked(
 n_threads = checked(int, lambda value: value != 0, "no number of threads; give 1 or more, or -1 for all cores")
 seed = checked(int, lambda value: 0 <= value < 1 << 32, f"not between 0 and {(1 << 32) - 1}")
 fraction = checked(float, lambda value: 0.0 <= value < 1.0, "not between 0 and 1")
-
-
-def refuse_empty(options, parser):
-    """Exit with an error if an argument is empty, as an unset variable of the shell is, and its default is not."""
-    for name, value in vars(options).items():
-        if value == "" and parser.get_default(name) != "":
-            shown = name.upper() if name in POSITIONAL else "--" + name.replace("_", "-")
-            parser.error(f"{shown} is empty")

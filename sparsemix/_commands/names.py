@@ -60,10 +60,6 @@ def rename(folder, path):
             file = stack.enter_context(replacing(folder / name, mode="w", newline="", encoding="utf-8"))
             csv.writer(file).writerows(rows)
     groups = groups_of(page.data["topics"], names)
-    for group in groups:
-        if name := names.get(group[0]["id"]):
-            share, numbers = sum(topic["weight"] for topic in group), ", ".join(str(topic["id"]) for topic in group)
-            print(f"{share:7.2%} of tokens  {printable(name)} (topics {numbers})")
     print(f"{len(names):,} topics have names; {len(groups):,} topics are shown in {printable(folder / REPORT)}")
 
 

@@ -29,20 +29,8 @@ NUMBER = re.compile(r"[+-]?\d[\d.,]*([eE][+-]?\d+)?")
 class Outputs:
     """Output files of one run. They are written to a temporary folder and published together.
 
-    The output folder never mixes files of two runs: if one cannot be written, the output folder stays as it was, and
-    ``kept`` is the folder of the files of this run.
-
-    Parameters
-    ----------
-    folder : str or path
-        Created if it does not exist.
-    force : bool
-        Whether files of an earlier run may be replaced.
-
-    Raises
-    ------
-    ValueError, OSError
-        If the folder holds an earlier run or is not writable.
+    The output folder never mixes files of two runs: if one cannot be written, it stays as it was, and ``kept`` is the
+    folder of the files of this run. Files of an earlier run are replaced with ``force`` only.
     """
 
     def __init__(self, folder, force):

@@ -65,16 +65,10 @@ def roots(weights):
 
 
 def likenesses(components, frequencies, order):
-    """What each topic repeats: "the corpus", "topic k" with a topic that precedes it in ``order``, or "".
+    """What each topic repeats: "the corpus", "topic k", or "".
 
-    Parameters
-    ----------
-    components : ndarray of shape (n_topics, n_words)
-        Weights of words; rows need not be normalised.
-    frequencies : ndarray of shape (n_words,)
-        Of the words in the corpus.
-    order : sequence of int
-        Topics; of several similar topics, the first is the one that later ones repeat.
+    Of several similar topics, the first one in ``order`` is the one that later ones repeat. ``frequencies`` are those
+    of the words in the corpus.
     """
     topics = roots(components)
     general = (topics @ roots(np.asarray(frequencies, dtype=np.float64)[None, :]).T).toarray().ravel() > LIKE_CORPUS
@@ -171,16 +165,8 @@ class Again:
     """Comparison of topics with those of a second fit, whose only difference is the seed.
 
     Topics are paired one to one, so that the sum of their Bhattacharyya coefficients is largest. ``common`` has the
-    number of the main words of each topic that its counterpart lists too, of ``n_listed``.
-
-    Parameters
-    ----------
-    model, other : estimator
-        Of the run, and of the second fit.
-    rows : sparse matrix
-        Input of both models.
-    n_top_words : int
-        Words listed for each topic.
+    number of the main words of each topic that its counterpart lists too, of ``n_listed``. ``rows`` is the input of
+    both models.
     """
 
     def __init__(self, model, other, rows, n_top_words):

@@ -20,14 +20,7 @@ BLOCK = 1024
 
 
 class DocumentsTable:
-    """documents.csv: a row for each document of the input, in order, kept on disk until it is written.
-
-    Parameters
-    ----------
-    corpus : Corpus
-    held_out : ndarray of int
-        Documents that were not learned from.
-    """
+    """documents.csv: a row for each document of the input, in order, kept on disk until it is written."""
 
     def __init__(self, corpus, held_out):
         self.inputs, self.numbers = corpus.inputs, corpus.numbers

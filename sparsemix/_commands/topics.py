@@ -4,7 +4,7 @@ import os
 import sys
 import time
 import warnings
-from contextlib import ExitStack, contextmanager, redirect_stdout
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 
 import numpy as np
@@ -47,10 +47,7 @@ def add_parser(commands):
 
 def run(options, parser):
     """Run the command; with --quiet without standard output."""
-    with ExitStack() as stack:
-        if options.quiet:
-            nowhere = stack.enter_context(open(os.devnull, "w", encoding="utf-8"))
-            stack.enter_context(redirect_stdout(nowhere))
+    with open(os.devnull, "w", encoding="utf-8") as nowhere, redirect_stdout(nowhere if options.quiet else sys.stdout):
         topics(options, parser)
 
 
@@ -140,14 +137,9 @@ def estimator(options, n_words):
 
 def watch(model, held_out):
     """Arguments for ``fit``: held-out documents that end it, if the estimator and the documents allow that."""
-    if not hasattr(model, "early_stopping") or not can_be_scored(held_out):
-        return {}
-    return {"validation_data": held_out}
-
-
-def can_be_scored(X):
-    """Whether some document has two different words, so that one can be hidden."""
-    return bool((np.diff(X.indptr) > 1).any())
+    # a document is scored if it has two different words, so that one can be hidden
+    able = hasattr(model, "early_stopping") and (np.diff(held_out.indptr) > 1).any()
+    return {"validation_data": held_out} if able else {}
 
 
 def split(n_documents, fraction):
@@ -202,7 +194,7 @@ def fit_again(model, X, corpus, options, whole, watched):
         return NotAgain("the fit was interrupted")
     if options.estimator in IN_ORDER or options.seconds is not None or options.checkpoint is not None:
         return NotAgain("the fit takes long")
-    if corpus.counts.sum(dtype=np.float64) > MOST_TOKENS:
+    if corpus.folder is not None or corpus.counts.sum(dtype=np.float64) > MOST_TOKENS:
         return NotAgain(f"more than {MOST_TOKENS:,} words")
     print("second fit, with another seed, to see which topics it finds again", flush=True)
     seed = (options.random_state + 1) % (1 << 32)

@@ -13,14 +13,10 @@ MAX_HELD_OUT = 1000
 ROOT_OF_A_TOPIC, DOCUMENTS_OF_A_TOPIC, MOST_TOPICS = 8, 5, 100
 USAGE = "%(prog)s PATH [options]"
 DESCRIPTION = """Learn topics from PATH and write a report, tables and the model to the folder --output. PATH is a
-folder of texts; a text file with one document per line; a table or records (CSV, TSV, JSON, Excel, Parquet) with a
-field of texts; mail (mbox, eml); a page, book or paper (HTML, Markdown, Word, EPUB, PDF, XML, notebook), of which
-some need pip install "sparsemix[texts]"; word counts (docword.NAME.txt and vocab.NAME.txt of UCI, or a sparse matrix
-.npz with --vocabulary); or - for standard input. Files may be compressed by gzip, bzip2 or xz. Files of a folder that
-cannot be read are named and left out. The folder --output gets report.html, topics.csv, documents.csv, run.json, and
-model.joblib, a scikit-learn pipeline that gives the topics of new texts; SkipGramTopicModel adds words.csv and
-word_vectors.bin. Ctrl-C stops the fit after the last complete epoch and writes the outputs; a second Ctrl-C leaves no
-outputs."""
+folder of texts, a text file with one document per line, a table or records, mail, a page, book or paper (some need
+pip install "sparsemix[texts]"), word counts, or - for standard input. Files may be compressed by gzip, bzip2 or xz.
+model.joblib is a scikit-learn pipeline that gives the topics of new texts. Ctrl-C stops the fit after the last complete
+epoch and writes the outputs; a second Ctrl-C leaves no outputs."""
 # What --estimator chooses from, and the options that only some of them have.
 ESTIMATORS = {"SparseSCVB0LDA": (), "SparseLDA": ("n_nonzero",), "SkipGramTopicModel": ("window",)}
 # Estimators of word sequences.

@@ -1,7 +1,6 @@
 """One reading of all documents: topic sizes, representative documents, and shares by date and group."""
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -17,14 +16,10 @@ from sparsemix.skipgram._input import check_sequences, counts_of
 BLOCK = 4096
 
 
-@dataclass(frozen=True)
-class Documents:
-    """Documents as input of the model, and as word counts. Both are one matrix, except for word sequences.
+class Documents(NamedTuple):
+    """Documents as input of the model, and as word counts (N, V). Both are one matrix, except for word sequences."""
 
-    ``rows`` is the input of ``transform``, ``counts`` a CSR matrix of shape (N, V).
-    """
-
-    rows: object
+    rows: Any
     counts: sparse.csr_matrix
 
     @property
@@ -38,8 +33,7 @@ class Documents:
         return self.counts.shape
 
 
-@dataclass(frozen=True)
-class Gathered:
+class Gathered(NamedTuple):
     """Statistics of one reading of the documents.
 
     ``weights`` (K,) are the topics' shares of all tokens. ``documents`` and ``shares`` (K, n) are the documents with
@@ -61,23 +55,10 @@ class Gathered:
 
 
 def gather(model, X, n_documents=3, strata=(), observe=None):
-    """Read all documents once and collect statistics.
+    """Read all documents once and collect statistics, with a number of representative documents per topic.
 
-    Parameters
-    ----------
-    model : estimator
-        With ``components_`` and ``transform``.
-    X : Documents
-    n_documents : int, default=3
-        Number of representative documents per topic.
-    strata : sequence of int ndarray of shape (n_documents,), default=()
-        Bin of each document; -1 for none.
-    observe : callable, default=None
-        Called with the first row and the shares (n, K) of each block.
-
-    Returns
-    -------
-    gathered : Gathered
+    ``strata`` are arrays with the bin of each document, -1 for none. ``observe`` is called with the first row and the
+    shares (n, K) of each block.
     """
     n_components = len(model.components_)
     weights, word_counts = np.zeros(n_components), np.zeros(X.shape[1])

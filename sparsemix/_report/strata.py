@@ -15,16 +15,7 @@ FEW = 20
 def bins_of_dates(days):
     """Bins of documents by days, months, years or decades, whichever gives some dozens of bins.
 
-    Parameters
-    ----------
-    days : sequence of date or None
-
-    Returns
-    -------
-    codes : ndarray of shape (n_documents,), int
-        Bin of each document; -1 without a date.
-    labels : list of str
-        In order of time, including bins without documents.
+    Returns the bin of each document, -1 without a date, and labels in order of time, also of bins without documents.
     """
     known = [day for day in days if day is not None]
     if not known:
@@ -49,14 +40,7 @@ def bins_of_dates(days):
 
 
 def bins_of_groups(values):
-    """Bins of documents by group, largest first; the smallest of very many groups share one bin.
-
-    Returns
-    -------
-    codes : ndarray of shape (n_documents,), int
-        Bin of each document; -1 without a group.
-    labels : list of str
-    """
+    """Bins of documents by group, -1 without one, and their labels, largest first; of very many, small ones are one."""
     names = ["" if is_blank(value) else str(value) for value in values]
     sizes = Counter(name for name in names if name)
     labels = [name for name, _ in sorted(sizes.items(), key=lambda item: (-item[1], item[0]))]

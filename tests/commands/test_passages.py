@@ -53,7 +53,7 @@ def test_a_single_long_text_becomes_passages(tmp_path):
     corpus = read_corpus(tmp_path / "a.csv", words=ALL, fields=Fields("text", "id", "day"), passages=100)
     assert corpus.names[:2] == ["7, passage 1", "7, passage 2"]
     assert corpus.names[-1] == "8, passage 1"
-    assert corpus.dates[0] == "2024-01-01"
+    assert corpus.known("date")[0] == "2024-01-01"
 
 
 def test_wrapped_lines_are_one_text(tmp_path):

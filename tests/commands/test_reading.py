@@ -244,8 +244,8 @@ TABBED = {
     "quotes in the middle": (['an "apple"', 'a 5" pear'], ['an "apple"', 'a 5" pear']),
     "quotes around the first word": (['"apple" red', '"pear"'], ['"apple" red', "pear"]),
     "quotes that two rows open and close": (['"apple', 'pear"'], ['"apple', 'pear"']),
-    "quotes around every field": (['"apple ""red"""', '"pear"'], ['apple "red"', "pear"]),
     "quotes around lines and tabs": (['"apple\nred"', '"pear\tgreen"'], ["apple\nred", "pear\tgreen"]),
+    "quotes around every field": (['"apple ""red"""', '"pear"'], ['apple "red"', "pear"]),
 }
 
 

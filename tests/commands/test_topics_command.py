@@ -8,7 +8,6 @@ import re
 import subprocess
 import sys
 import unicodedata
-from importlib.util import find_spec
 
 import joblib
 import numpy as np
@@ -348,8 +347,6 @@ def wrong(tmp_path, name, content, *options):
         ("file.txt", b"some words\n", ["--n-components", "0"], "0 is not above zero"),
         ("file.txt", b"some words\n", ["--seconds", "soon"], "invalid float value: 'soon'"),
         ("file.txt", b"some words\n", ["--held-out", "1.5"], "1.5 is not between 0 and 1"),
-        ("file.txt", b"some words\n", ["--output", ""], "--output is empty"),
-        ("file.txt", b"some words\n", ["--id", ""], "--id is empty"),
         ("file.txt", b"some words\n", ["--n-jobs", "0"], "0 is no number of threads"),
         ("file.txt", b"some words\n", ["--random-state", "-5"], "-5 is not between 0 and 4294967295"),
         ("file.txt", b"some words\n", ["--max-df", "0"], "0 is neither a whole number above zero nor a fraction"),
@@ -631,9 +628,9 @@ def test_the_demo_of_topics_compares_in_the_same_time(monkeypatch, capsys, count
     main(["demo", "--only", "topics", "--n-topics", "3", "--seconds", "0.05", "--n-jobs", "1"])
     printed = capsys.readouterr().out
     scores = [float(line.split()[-1]) for line in printed.splitlines()
-              if line.startswith(("SparseLDA", "scikit-learn LDA", "one topic"))]  # fmt: skip
-    assert len(scores) == 3
-    assert scores[0] > scores[2]
+              if line.startswith(("SparseLDA", "scikit-learn LDA"))]  # fmt: skip
+    assert len(scores) == 2
+    assert scores[0] > -np.log(12)  # of one topic for all documents
 
 
 @pytest.mark.parametrize(
@@ -645,12 +642,8 @@ def test_the_demo_of_topics_compares_in_the_same_time(monkeypatch, capsys, count
         (["--n-components", "0"], "above zero"),
         (["--max-iter", "0"], "above zero"),
         (["--output", "s3://bucket/a.png"], "is an address"),
-        (["--output", "no such folder/a.png"], "no such folder"),
-        (["--output", "."], "is a folder"),
-        pytest.param(
-            ["--output", "picture.docx"], "is not the name of an image",
-            marks=pytest.mark.skipif(find_spec("matplotlib") is None, reason="matplotlib knows kinds of images"),
-        ),
+        (["--output", "no such folder/a.png"], "cannot be written"),
+        (["--output", "."], "cannot be written"),
     ],
 )
 def test_the_demo_refuses_wrong_options_before_it_learns(monkeypatch, capsys, tmp_path, arguments, what):

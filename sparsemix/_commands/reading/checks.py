@@ -60,11 +60,11 @@ def of_script(texts, vectorizer):
     return told if needs_segmenter([texts[i] for i in chosen], pattern_of(vectorizer)) else ""
 
 
-def of_dates(corpus, days):
+def of_dates(corpus, days, form):
     """Dates that are not read, with the documents."""
     if not days.unread:
         return ""
-    values, names, form = corpus.values("date"), corpus.names, corpus.date_format
+    values, names = corpus.values("date"), corpus.names
     some = some_of([f"{values[row][:40]!r} of {names[row]}" for row in days.unread])
     if form is not None:
         remedy = f"they do not have the --date-format {form}"

@@ -9,14 +9,13 @@ from scipy import sparse
 from sklearn.feature_extraction.text import CountVectorizer
 
 from sparsemix._commands.reading import checks
-from sparsemix._commands.reading.counting import READERS_OF_COUNTS, count_words, read_counts
+from sparsemix._commands.reading.counting import count_words, read_counts
 from sparsemix._commands.reading.formats.files import ENDINGS, Tally, check_encoding, checked_lines, on_disk, open_text
 from sparsemix._commands.reading.formats.kinds import READERS, files_of, kind_of_file, read_file
 from sparsemix._commands.reading.formats.records import NO_KNOWN_WORD, Document, Fields
 from sparsemix._commands.reading.passages import cut, is_wrapped
 from sparsemix._commands.reading.texts import Texts, read_texts
-from sparsemix._commands.reading.words.languages import main_languages
-from sparsemix._commands.reading.words.stop_words import find_stop_words
+from sparsemix._commands.reading.words.languages import find_stop_words, main_languages
 from sparsemix._commands.reading.words.tokens import learn_tokenizer
 from sparsemix._commands.reading.words.vectorizers import composed_lower, make_vectorizer, vectorizer_of
 from sparsemix._report.dates import read_dates
@@ -26,7 +25,8 @@ from sparsemix.skipgram import TokenSequences
 FEW = 10
 # Bytes of text above which counts are on disk, and the assumed ratio of compression.
 LARGE, PACKED = 1 << 30, 4
-KINDS = ("auto", *READERS, *READERS_OF_COUNTS)
+COUNTS = ("uci", "npz")
+KINDS = ("auto", *READERS, *COUNTS)
 
 
 @dataclass
@@ -45,7 +45,6 @@ class Corpus:
     texts: Texts | None = None
     sequences: sparse.csr_array | None = None
     folder: str | None = None
-    date_format: str | None = None
     facts: dict = field(default_factory=dict)
     warnings: tuple = ()
 
@@ -68,11 +67,6 @@ class Corpus:
     def names(self):
         """Names of the documents."""
         return self.values("name")
-
-    @property
-    def days(self):
-        """Dates of the documents, None for each that has none; None if no document has one."""
-        return self.known("date") and read_dates(self.known("date"), self.date_format).days
 
     @property
     def languages(self):
@@ -109,35 +103,10 @@ def read_corpus(
     path, *, kind="auto", glob=None, encoding="utf-8", fields=None, words=None, drop_copies=False, passages=None,
     scratch=None,
 ):  # fmt: skip
-    """Read a corpus. Documents without a word are omitted and counted.
+    """Read a corpus: a file, a folder, or ``-`` for standard input. Documents without a word are omitted.
 
-    Parameters
-    ----------
-    path : str or path
-        File or folder, or ``-`` for standard input.
-    kind : str, default="auto"
-        Format of the path: one of ``KINDS``; "auto" decides by the file name.
-    glob : str, default=None
-        Pattern of the files in a folder and its subfolders; matches compressed files with an additional ending too.
-        None reads ``*.txt``, or all files that hold texts if there is none.
-    encoding : str, default="utf-8"
-        Encoding of texts without a byte order mark. Of several, separated by commas, the first one that decodes a
-        file counts.
-    fields : Fields, default=None
-        Names of the fields with text, id, date and group.
-    words : Words, default=None
-        Options for words. For counts, ``vocabulary`` is the file with the words of the columns.
-    drop_copies : bool, default=False
-        Whether to leave out texts that equal an earlier text.
-    passages : int, default=None
-        Words of the passages into which documents are cut. None cuts a single long text only.
-    scratch : callable, default=None
-        Creates and returns the folder for the counts of very large texts; None keeps all in memory.
-
-    Raises
-    ------
-    ValueError, OSError
-        With one sentence that says what is wrong.
+    Parameters have the meaning of the options of the command; ``kind`` is one of ``KINDS``, and ``scratch`` creates the
+    folder for the counts of very large texts. Errors are one sentence that says what is wrong.
     """
     fields, words, encoding = fields or Fields(), words or Words(), check_encoding(encoding)
     with on_disk(path) as path:
@@ -146,7 +115,7 @@ def read_corpus(
         given, kind = kind, guess_kind(path) if kind == "auto" else kind
         if (kind == "folder") != path.is_dir():
             raise ValueError(f"{path} is {'a folder' if path.is_dir() else 'a file'}; it needs another --format.")
-        if kind in READERS_OF_COUNTS:
+        if kind in COUNTS:
             if words.in_order:
                 raise ValueError(f"{path} holds counts without word order; give texts, or choose another --estimator.")
             return without_empty_documents(corpus_of_counts(*read_counts(path, kind, words.vocabulary)), path)
@@ -168,13 +137,13 @@ def read_corpus(
             options = "--min-df, --max-df, --token-pattern and --stop-words"
             few = "; --passages 100 cuts long documents into several" if len(texts) < FEW else ""
             raise ValueError(f"No words are left of {len(texts)} documents ({error}); see {options}{few}.") from error
-        corpus = Corpus(counts, vectorizer, inputs, texts.rows, texts, sequences, folder, fields.date_format)
+        corpus = Corpus(counts, vectorizer, inputs, texts.rows, texts, sequences, folder)
         days = read_dates(corpus.values("date"), fields.date_format)
         corpus.facts = facts | facts_of_documents(corpus, days)
         found = (
             checks.of_bytes(tally, encoding), checks.of_files(tally), checks.of_empty(counts),
             checks.of_languages(corpus.values("language")), checks.of_script(texts, vectorizer),
-            checks.of_dates(corpus, days),
+            checks.of_dates(corpus, days, fields.date_format),
         )  # fmt: skip
         corpus.warnings = tuple(filter(None, found))
         return without_empty_documents(corpus, path)

@@ -73,19 +73,17 @@ def counted(vectorizer, texts, folder):
 
 
 def read_counts(path, kind, vocabulary):
-    """Counts and words of a file."""
-    counts, words = READERS_OF_COUNTS[kind](path, vocabulary)
+    """Counts and words of a file: a bag of words in UCI format, or a matrix and its words."""
+    if kind == "uci":
+        corpus = load_bag_of_words(path, vocabulary)
+        counts, words = corpus.data, corpus.feature_names
+    else:
+        counts, words = read_npz(path, vocabulary)
     try:
         check_magnitude(counts, None)  # before the fit, which reads held-out documents last
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
     return counts.astype(np.float32, copy=False), words
-
-
-def read_uci(path, vocabulary):
-    """Read a bag of words in UCI format."""
-    corpus = load_bag_of_words(path, vocabulary)
-    return corpus.data, corpus.feature_names
 
 
 def read_npz(path, vocabulary):
@@ -104,6 +102,3 @@ def read_npz(path, vocabulary):
     if len(words) != counts.shape[1]:
         raise ValueError(f"{path} has {counts.shape[1]} columns, but {vocabulary} has {len(words)} words.")
     return counts, words
-
-
-READERS_OF_COUNTS = {"uci": read_uci, "npz": read_npz}

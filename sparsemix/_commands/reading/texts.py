@@ -15,13 +15,7 @@ EXCERPT = 2000
 
 
 class Texts:
-    """Sequence of texts in a temporary file. ``texts[i]`` is the beginning of text i, for the report.
-
-    Parameters
-    ----------
-    folder : str, default=None
-        For the file; None keeps short texts in memory.
-    """
+    """Sequence of texts in a temporary file. ``texts[i]`` is the beginning of text i, for the report."""
 
     def __init__(self, folder=None):
         self.file = scratch_file(self, folder)

@@ -5,12 +5,11 @@ import logging
 import posixpath
 import re
 import zipfile
-from contextlib import suppress
 from io import BytesIO
 from urllib.parse import unquote
 from xml.etree import ElementTree
 
-from sparsemix._commands.reading.formats.files import damaged, head_of, needed, read_whole, unpacked_name
+from sparsemix._commands.reading.formats.files import damaged, needed, unpacked_name
 from sparsemix._commands.reading.formats.records import Document
 from sparsemix.datasets._files import open_packed
 
@@ -20,17 +19,12 @@ AROUND = ["nav", "header", "footer", "aside", "form", "select", "button"]
 HYPHENATED = re.compile(r"(?<=[^\W\d_])-\n(?=[^\W\d_A-Z])")
 
 
-def read_document(path, *, encoding, tally, **_):
+def read_document(path, *, tally, **_):
     """The text of a whole file; damaged files and files without text raise an error that names them."""
     ending = next((ending for ending in EXTRACTORS if unpacked_name(path).endswith(ending)), ".html")
     tally.place = path.name
-    if EXTRACTORS[ending] is text_of_page:
-        content = read_whole(path, encodings_of_page(path, encoding), tally)
-    elif ending == ".ipynb":
-        content = read_whole(path, encoding, tally)
-    else:
-        with open_packed(path) as file:
-            content = file.read()
+    with open_packed(path) as file:
+        content = file.read()
     try:
         text = EXTRACTORS[ending](content)
         if "\0" in text:
@@ -46,21 +40,13 @@ def read_document(path, *, encoding, tally, **_):
     yield Document(tally.clean(text), "")
 
 
-def encodings_of_page(path, encodings):
-    """The encodings to try on a page: those given, and then the one that it declares."""
-    head = head_of(path)
-    with suppress(ImportError):
-        from resiliparse.parse.encoding import detect_encoding
-
-        if b"charset" in head.lower():
-            return f"{encodings},{detect_encoding(head, from_html_meta=True)}"
-    return encodings
-
-
 def text_of_page(page):
-    """The text of a page without navigation; with it if the page has nothing else."""
+    """The text of a page without navigation; with it if the page has nothing else. Bytes have a declared encoding."""
     from resiliparse.extract.html2text import extract_plain_text
+    from resiliparse.parse.encoding import bytes_to_str, detect_encoding
 
+    if isinstance(page, bytes):
+        page = bytes_to_str(page, detect_encoding(page, from_html_meta=True))
     options = {"alt_texts": False, "list_bullets": False}
     return extract_plain_text(page, skip_elements=AROUND, **options) or extract_plain_text(page, **options)
 
@@ -82,7 +68,7 @@ def text_of_book(content):
         names = [pages[item.get("idref")] for item in package.iterfind(".//{*}itemref")]
         folder = posixpath.dirname(name)
         contents = (book.read(posixpath.normpath(posixpath.join(folder, unquote(page)))) for page in names)
-        return "\n\n".join(text_of_page(content.decode()) for content in contents)
+        return "\n\n".join(text_of_page(content) for content in contents)
 
 
 class Strict(logging.Handler):

@@ -1,13 +1,12 @@
 """Every kind of file as a stream of documents, by its format; a folder holds files of these kinds."""
 
 import os
-import re
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
 from sparsemix._commands.reading.formats.extract import EXTRACTORS, read_document
-from sparsemix._commands.reading.formats.files import ENDINGS, head_of, lines, read_whole, unpacked_name
+from sparsemix._commands.reading.formats.files import ENDINGS, lines, read_whole, unpacked_name
 from sparsemix._commands.reading.formats.mail import read_mail
 from sparsemix._commands.reading.formats.records import NOT_READ, Document, first_words
 from sparsemix._commands.reading.formats.tables import read_excel, read_json, read_parquet, read_table
@@ -103,12 +102,9 @@ def seen_files(path, *patterns):
 
 
 def kind_of_file(path):
-    """The format of a file, by its ending; pages and mail boxes also by their beginning."""
-    for kind, (_, endings) in READERS.items():
-        if unpacked_name(path).endswith(endings):
-            return kind
-    head = head_of(path) if path.is_file() else b""
-    return next((kind for kind, beginning in BEGINNINGS.items() if beginning.match(head)), "lines")
+    """The format of a file, by its ending."""
+    name = unpacked_name(path)
+    return next((kind for kind, (_, endings) in READERS.items() if name.endswith(endings)), "lines")
 
 
 # Readers, and the endings of their files. Each yields documents.
@@ -129,10 +125,3 @@ READERS = {
 }  # fmt: skip
 # Kinds of files that a folder without *.txt is searched for: texts, no tables.
 HOLD_TEXT = ("text", "document", "mail")
-# First bytes of formats, for files whose names do not show the format.
-BEGINNINGS = {
-    "document": re.compile(
-        rb"\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype html|html\b)", re.IGNORECASE | re.DOTALL
-    ),
-    "mail": re.compile(rb"From \S+ .*\n(?:[\w-]+:[ \t].*\n)"),
-}

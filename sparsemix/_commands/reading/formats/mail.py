@@ -6,9 +6,7 @@ import shutil
 import tempfile
 from contextlib import closing
 from dataclasses import replace
-from datetime import UTC
 from email import message_from_bytes, policy
-from email.utils import parsedate_to_datetime
 
 from sparsemix._commands.reading.formats.extract import text_of_page
 from sparsemix._commands.reading.formats.files import needed, unpacked_name
@@ -62,13 +60,5 @@ def record_of(message):
     subject = str(message["subject"] or "")
     return {
         "text": f"{subject}\n\n{body}".strip(), "subject": subject, "from": str(message["from"] or ""),
-        "to": str(message["to"] or ""), "date": date_of(message["date"]),
+        "to": str(message["to"] or ""), "date": str(message["date"] or ""),
     }  # fmt: skip
-
-
-def date_of(text):
-    """A date of a header in ISO 8601, in universal time; the header itself if it is no date."""
-    try:
-        return parsedate_to_datetime(str(text)).astimezone(UTC).date().isoformat()
-    except (ValueError, TypeError, OverflowError):
-        return str(text or "")

@@ -20,13 +20,7 @@ BETWEEN = re.compile(r"[ \t]*(?:\r?\n)?[ \t]*|-")
 class Tokenizer:
     """Split a text into words: find them by a pattern, replace forms, and join phrases by underscores.
 
-    Parameters
-    ----------
-    pattern : str
-    forms : dict
-        The word to count for a form, such as "topic" for "topics".
-    phrases : dict
-        Keys are phrases of two words, such as "machine_learning".
+    ``forms`` has the word to count for a form; the keys of ``phrases`` are such as "machine_learning".
     """
 
     def __init__(self, pattern, forms=None, phrases=None):
