@@ -72,18 +72,13 @@ def conclude(options, outputs, learned):
 
 
 def page_of(learned, options, facts, documents):
-    """The report. Each block of documents also goes to documents.csv, and to the comparison with another seed."""
+    """The report. Each block of documents also goes to documents.csv."""
     corpus = learned.corpus
-
-    def observe(start, shares):
-        documents.add(start, shares)
-        learned.again.add(start, shares)
-
     dates = corpus.known("date") and read_dates(corpus.values("date"), options.date_format).days
     title = f"Topics of {'standard input' if options.path == '-' else Path(options.path).resolve().name}"
     return report(
         learned.model, corpus.rows, corpus.vectorizer, documents=corpus.texts, names=corpus.names, dates=dates,
-        groups=corpus.known("group"), title=printable(title), facts=facts, observe=observe,
+        groups=corpus.known("group"), title=printable(title), facts=facts, observe=documents.add,
     )  # fmt: skip
 
 

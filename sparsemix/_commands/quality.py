@@ -8,7 +8,6 @@ from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 
 from sparsemix._commands.topics_options import DOCUMENTS_OF_A_TOPIC, IN_ORDER, MOST_TOPICS, ROOT_OF_A_TOPIC
-from sparsemix._report.gathering import shares_of
 from sparsemix.metrics import distinctive_words
 from sparsemix.metrics._completion import completion_by_document
 
@@ -165,25 +164,15 @@ class Again:
     """Comparison of topics with those of a second fit, whose only difference is the seed.
 
     Topics are paired one to one, so that the sum of their Bhattacharyya coefficients is largest. ``common`` has the
-    number of the main words of each topic that its counterpart lists too, of ``n_listed``. ``rows`` is the input of
-    both models.
+    number of the main words of each topic that its counterpart lists too, of ``n_listed``.
     """
 
-    def __init__(self, model, other, rows, n_top_words):
+    def __init__(self, model, other, n_top_words):
         likeness = (roots(model.components_) @ roots(other.components_).T).toarray()
-        self.counterpart = linear_sum_assignment(-likeness)[1]
         self.n_listed = min(n_top_words, model.components_.shape[1])
         ours, theirs = (distinctive_words(one, self.n_listed) for one in (model, other))
-        pairs = zip(ours, theirs[self.counterpart], strict=True)
+        pairs = zip(ours, theirs[linear_sum_assignment(-likeness)[1]], strict=True)
         self.common = np.array([len(np.intersect1d(*pair)) for pair in pairs])
-        self.other, self.rows = other, rows
-        self.n_same = self.n_documents = 0
-
-    def add(self, start, shares):
-        """Count the documents with these topic shares whose main topic is the same in both fits."""
-        others = shares_of(self.other, self.rows[start : start + len(shares)])
-        self.n_same += int((self.counterpart[shares.argmax(axis=1)] == others.argmax(axis=1)).sum())
-        self.n_documents += len(shares)
 
     def of(self, k):
         """How many of the main words of topic k are found again, such as "7/10"."""
@@ -192,10 +181,7 @@ class Again:
     def __str__(self):
         n = int((2 * self.common >= self.n_listed).sum())
         advice = "" if n == len(self.common) else "; do not build on a topic that is not found again"
-        return (
-            f"{n} of {len(self.common)} topics, with at least half of their {self.n_listed} main words; "
-            f"{self.n_same / max(1, self.n_documents):.0%} of the documents keep their main topic{advice}"
-        )
+        return f"{n} of {len(self.common)} topics, with at least half of their {self.n_listed} main words{advice}"
 
 
 class NotAgain:
@@ -203,9 +189,6 @@ class NotAgain:
 
     def __init__(self, reason):
         self.reason = f"not measured ({reason}); run again with --random-state 1 and another --output to compare"
-
-    def add(self, start, shares):
-        """Nothing."""
 
     def of(self, k):  # noqa: ARG002
         """Nothing."""

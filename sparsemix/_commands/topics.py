@@ -206,4 +206,4 @@ def fit_again(model, X, corpus, options, whole, watched):
         except KeyboardInterrupt:
             print("interrupted: the comparison with another seed is left out", file=sys.stderr)
             return NotAgain("interrupted")
-    return Again(model, other, corpus.rows, options.n_top_words)
+    return Again(model, other, options.n_top_words)

@@ -119,16 +119,6 @@ def test_ctrl_c_during_imports_ends_the_process_by_the_signal(tmp_path, corpus, 
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.slow
-def test_ctrl_c_while_the_report_is_written_ends_with_130(tmp_path, corpus, sandbox):
-    done = subprocess.run(
-        topics(corpus, tmp_path / "out"), env=environment(paths=[sandbox], INTERRUPT_AT="open .report.html"),
-        capture_output=True, check=False, text=True,
-    )  # fmt: skip
-    assert (done.returncode, done.stderr) == (130, "sparsemix topics: interrupted; nothing was written\n")
-    assert not (tmp_path / "out").exists()
-
-
 # What is called when Ctrl-C comes, and a part of its arguments; then whether there are outputs.
 MOMENTS = {
     "before the folder is there": (_topics_command, "Outputs", "", False),

@@ -20,7 +20,7 @@ from sparsemix._commands import demo as _demo
 from sparsemix._commands import outputs as _outputs
 from sparsemix._commands import topics as _topics_command
 from sparsemix._commands.reading import corpus as _corpus
-from sparsemix._commands.reading.corpus import Fields, Words, read_corpus
+from sparsemix._commands.reading.corpus import Words, read_corpus
 
 NAMES = ["model.joblib", "topics.csv", "documents.csv", "report.html", "run.json"]
 THEMES = ["apple pear plum cherry", "river lake ocean brook", "guitar violin flute drum"]
@@ -162,17 +162,6 @@ def test_topics_of_every_kind_of_input(tmp_path, capsys, texts, counts, writer):
     assert {int(row["topic"]): row["words"] for row in rows} == words
 
 
-def test_documents_have_names(tmp_path, texts, counts):
-    """Paths of files, beginnings of texts, numbers of rows."""
-    fields = Fields("body")
-    names = {writer: read_corpus(writer(tmp_path / writer.__name__, texts, counts)[0], fields=fields).names
-             for writer in (write_folder, write_lines, write_json_lines, write_uci)}  # fmt: skip
-    assert names[write_folder][:2] == ["part0/text0.txt", "part0/text10.txt"]
-    assert names[write_lines] == names[write_json_lines]
-    assert texts[0].startswith(names[write_lines][0].removesuffix(" ..."))
-    assert names[write_uci] == [f"document {i}" for i in range(1, 61)]
-
-
 def test_sparse_lda_can_be_chosen(tmp_path, capsys, texts):
     """It tells the topics of a word, and its bound makes a curve."""
     output = run([*write_lines(tmp_path / "corpus", texts, None), "--estimator", "SparseLDA"], tmp_path)
@@ -228,14 +217,6 @@ def test_words_in_their_order(tmp_path, capsys, texts):
     assert sorted(file.name for file in output.iterdir()) == sorted([*NAMES, "by_group.csv"])
 
 
-def test_epochs_over_words_in_their_order(tmp_path, capsys, texts):
-    arguments = ["topics", *write_lines(tmp_path / "corpus", texts, None), "--estimator", "SkipGramTopicModel"]
-    arguments += ["--n-components", "2", "--output", str(tmp_path / "result"), "--force"]
-    for options, epochs in (([], "20"), (["--seconds", "1e-6"], "1")):
-        main([*arguments, *options])
-        assert re.search(rf"epochs +{epochs}\n", capsys.readouterr().out)
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -250,17 +231,6 @@ def test_what_has_no_order_is_refused(tmp_path, capsys, texts, counts, options, 
         run([*write(tmp_path / "corpus", texts, counts), *IN_ORDER, *options], tmp_path)
     assert caught.value.code == 2
     assert message in capsys.readouterr().err
-
-
-def test_learning_ends_when_nothing_is_gained(tmp_path, capsys, texts):
-    path = write_lines(tmp_path / "corpus", texts, None)
-    main(["topics", *path, "--n-components", "3", "--output", str(tmp_path / "result")])
-    printed = capsys.readouterr().out
-    assert re.search(r"epochs +\d+: the held-out score gained -?\d\.\d+ nats, less than 0.01, in", printed)
-    record = json.loads((tmp_path / "result" / "run.json").read_text())
-    assert len(record["history"]) < 90
-    assert {"score", "coherence"} <= set(record["history"][0])
-    assert "Held-out log-likelihood per token" in (tmp_path / "result" / "report.html").read_text()
 
 
 def test_seconds_end_the_fit(tmp_path, capsys, texts):
@@ -508,12 +478,6 @@ def test_a_score_that_cannot_be_computed_loses_nothing(tmp_path, capsys):
     assert record["scores"]["test_log_likelihood_per_token"].startswith("not available")
 
 
-def test_a_vocabulary_of_one_word_has_no_coherence_and_is_no_error(tmp_path, capsys):
-    path = write_lines(tmp_path / "corpus", 20 * ["apple apple"], None)
-    run([*path, "--max-df", "1.0"], tmp_path)
-    assert "coherence (mean NPMI)            not available" not in capsys.readouterr().err
-
-
 @pytest.mark.parametrize("name", [*NAMES, "none"])
 @pytest.mark.parametrize("earlier", [False, True])
 def test_a_full_disk_leaves_no_part_of_a_run(tmp_path, monkeypatch, capsys, texts, name, earlier):
@@ -590,12 +554,6 @@ def test_formulas_in_tables_are_texts(tmp_path):
 )  # fmt: skip
 def test_numbers_are_no_formulas(text, shown):
     assert _outputs.cell(text) == shown
-
-
-def test_more_topics_than_the_data_can_carry_warn(tmp_path, capsys, texts):
-    path = write_lines(tmp_path / "corpus", texts, None)
-    main(["topics", *path, "--n-components", "100", "--max-iter", "1", "--output", str(tmp_path / "result")])
-    assert "100 topics are too many for 54 documents of 720 words" in capsys.readouterr().err
 
 
 def test_the_saved_vectorizer_counts_every_word_of_its_vocabulary(tmp_path, counts):

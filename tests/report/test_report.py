@@ -4,7 +4,7 @@ import json
 import os
 import sys
 import tomllib
-from datetime import date, datetime
+from datetime import date
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -197,22 +197,6 @@ def test_few_topics_and_equal_ones_have_places(n):
 
 
 # -- dates and groups
-
-
-@pytest.mark.parametrize(
-    ("value", "day"),
-    [
-        ("2024-02-29", (2024, 2, 29)), ("2024-02-29T12:30:00Z", (2024, 2, 29)), ("2024/02/29", (2024, 2, 29)),
-        ("2024-02", (2024, 2, 1)), ("1987", (1987, 1, 1)), (1987, (1987, 1, 1)), (1987.0, (1987, 1, 1)),
-        (20240229, (2024, 2, 29)), (1e8, (1973, 3, 3)), ("1700000000", (2023, 11, 14)),
-        ("Mon, 20 Nov 1995 19:12:08 -0500", (1995, 11, 20)), (np.datetime64("2020-05-06T10"), (2020, 5, 6)),
-        (datetime(2020, 5, 6, 7), (2020, 5, 6)), (date(2020, 5, 6), (2020, 5, 6)), ("soon", None), ("", None),
-        (None, None), (float("nan"), None), (np.datetime64("NaT", "s"), None), (float("inf"), None), (1e300, None),
-        (20249999, None),
-    ],
-)  # fmt: skip
-def test_dates_of_all_kinds_are_read(value, day):
-    assert _dates.read_date(value) == (None if day is None else date(*day))
 
 
 @pytest.mark.parametrize(
