@@ -8,9 +8,9 @@ import numpy as np
 from sparsemix._commands.outputs import BY_GROUP, OVER_TIME, cell, listed
 from sparsemix._commands.reading.formats.files import scratch_file
 from sparsemix._engine.blocks import spans
+from sparsemix._report.gathering import FEW
 from sparsemix._report.naming import groups_of
 from sparsemix._report.report import OVER_TIME as LABEL
-from sparsemix._report.strata import FEW
 from sparsemix.skipgram._vectors import nearest
 
 # Topics of a document or word: smallest share and maximal number. Number of similar words.

@@ -1,5 +1,7 @@
-"""One reading of all documents: topic sizes, representative documents, and shares by date and group."""
+"""One reading of all documents: topic sizes, representative documents, and shares in bins of dates and groups."""
 
+from collections import Counter
+from datetime import date
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -8,12 +10,16 @@ from sklearn.utils import gen_batches
 
 from sparsemix._estimator.parameters import plain_arguments
 from sparsemix._report.changes import Usage
+from sparsemix._report.dates import is_blank
 from sparsemix._typing import Array, RowsLike
 from sparsemix.metrics._checks import check_has_words, read_counts, read_topics
 from sparsemix.skipgram._input import check_sequences, counts_of
 
 # Rows of doc_topic in memory at once.
 BLOCK = 4096
+MOST_BINS, MOST_GROUPS = 60, 30
+# The mean share of fewer documents is chance: with shares of 0 and 1 its standard error is up to 0.11.
+FEW = 20
 
 
 class Documents(NamedTuple):
@@ -146,3 +152,41 @@ def check_documents(model, X):
         return Documents(rows, sparse.csr_matrix(counts_of(rows, n_words)))
     counts = sparse.csr_matrix(read_counts(X, n_words=n_words))
     return Documents(counts, counts)
+
+
+def bins_of_dates(days):
+    """Bins of documents by days, months, years or decades, whichever gives some dozens of bins.
+
+    Returns the bin of each document, -1 without a date, and labels in order of time, also of bins without documents.
+    """
+    known = [day for day in days if day is not None]
+    if not known:
+        return np.full(len(days), -1), []
+    first, last = min(known), max(known)
+    n_days = (last - first).days
+    years_alone = all(day.month == day.day == 1 for day in known)
+    if n_days < MOST_BINS and not years_alone:
+        number, label = date.toordinal, lambda n: date.fromordinal(n).isoformat()
+    elif n_days < 30 * MOST_BINS and not years_alone:
+        number, label = (lambda day: 12 * day.year + day.month - 1), lambda n: f"{n // 12:04d}-{n % 12 + 1:02d}"
+    elif last.year - first.year < MOST_BINS:
+        number, label = (lambda day: day.year), str
+    else:
+        number, label = (lambda day: day.year // 10), lambda n: f"{10 * n}s"
+    start = number(first)
+    labels = [label(n) for n in range(start, number(last) + 1)]
+    if len(labels) > 4 * MOST_BINS:  # outliers: a few documents are much older
+        labels, start = labels[-4 * MOST_BINS :], number(last) + 1 - 4 * MOST_BINS
+    codes = np.array([-1 if day is None else max(-1, number(day) - start) for day in days])
+    return codes, labels
+
+
+def bins_of_groups(values):
+    """Bins of documents by group, -1 without one, and their labels, largest first; of very many, small ones are one."""
+    names = ["" if is_blank(value) else str(value) for value in values]
+    sizes = Counter(name for name in names if name)
+    labels = [name for name, _ in sorted(sizes.items(), key=lambda item: (-item[1], item[0]))]
+    rest = labels[MOST_GROUPS:]
+    numbers = {name: i for i, name in enumerate(labels[:MOST_GROUPS])} | dict.fromkeys(rest, MOST_GROUPS)
+    labels = labels[:MOST_GROUPS] + ([f"{len(rest)} other groups"] if rest else [])
+    return np.array([numbers.get(name, -1) for name in names], dtype=int), labels

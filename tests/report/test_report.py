@@ -28,7 +28,7 @@ from sparsemix import (
 )
 from sparsemix._estimator.writing import replacing
 from sparsemix._report import dates as _dates
-from sparsemix._report import gathering, layout, page, relevance, strata
+from sparsemix._report import gathering, layout, page, relevance
 from sparsemix.metrics import topic_coherence
 
 HOSTILE = [
@@ -211,26 +211,26 @@ def test_few_topics_and_equal_ones_have_places(n):
     ],
 )
 def test_bins_of_dates(values, labels):
-    codes, found = strata.bins_of_dates(_dates.read_dates(values).days)
+    codes, found = gathering.bins_of_dates(_dates.read_dates(values).days)
     if labels is not None:
         assert found == labels
-    assert len(found) <= 4 * strata.MOST_BINS
+    assert len(found) <= 4 * gathering.MOST_BINS
     for value, code in zip(values, codes, strict=True):
         assert (code == -1) if _dates.read_date(value) is None else str(value)[:3] == found[code][:3]
 
 
 def test_a_date_far_away_does_not_fill_the_page():
-    _, labels = strata.bins_of_dates([date(year, 1, 1) for year in (1000, *range(1990, 2024), 2999)])
-    assert len(labels) <= 4 * strata.MOST_BINS
+    _, labels = gathering.bins_of_dates([date(year, 1, 1) for year in (1000, *range(1990, 2024), 2999)])
+    assert len(labels) <= 4 * gathering.MOST_BINS
 
 
 def test_small_groups_of_very_many_are_one():
     values = [f"g{i:03d}" for i in range(100) for _ in range(2 if i < 50 else 1)]
-    codes, labels = strata.bins_of_groups([*values, None, ""])
+    codes, labels = gathering.bins_of_groups([*values, None, ""])
     assert labels[:2] == ["g000", "g001"]
     assert labels[-1] == "70 other groups"
     assert codes[0] == 0
-    assert codes[-3:].tolist() == [strata.MOST_GROUPS, -1, -1]
+    assert codes[-3:].tolist() == [gathering.MOST_GROUPS, -1, -1]
 
 
 # -- the page

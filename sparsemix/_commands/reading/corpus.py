@@ -120,8 +120,9 @@ def read_corpus(
                 raise ValueError(f"{path} holds counts without word order; give texts, or choose another --estimator.")
             return without_empty_documents(corpus_of_counts(*read_counts(path, kind, words.vocabulary)), path)
         vectorizer, tally = make_vectorizer(words), Tally()
-        if kind == "lines" and given == "auto" and is_one_text(path, encoding):
-            kind = "text"
+        if kind == "lines" and given == "auto":
+            with open_text(path, encoding) as file:
+                kind = "text" if is_wrapped(line.strip() for line in checked_lines(file, path)) else kind
         size = sum(file.stat().st_size * (PACKED if file.suffix in ENDINGS else 1)
                    for file in (files_of(path, glob) if kind == "folder" else [path]))  # fmt: skip
         folder = scratch() if scratch is not None and size > LARGE and not words.in_order else None
@@ -137,22 +138,25 @@ def read_corpus(
             options = "--min-df, --max-df, --token-pattern and --stop-words"
             few = "; --passages 100 cuts long documents into several" if len(texts) < FEW else ""
             raise ValueError(f"No words are left of {len(texts)} documents ({error}); see {options}{few}.") from error
-        corpus = Corpus(counts, vectorizer, inputs, texts.rows, texts, sequences, folder)
-        days = read_dates(corpus.values("date"), fields.date_format)
-        corpus.facts = facts | facts_of_documents(corpus, days)
-        found = (
-            checks.of_bytes(tally, encoding), checks.of_files(tally), checks.of_empty(counts),
-            checks.of_languages(corpus.values("language")), checks.of_script(texts, vectorizer),
-            checks.of_dates(corpus, days, fields.date_format),
-        )  # fmt: skip
-        corpus.warnings = tuple(filter(None, found))
+        corpus = Corpus(counts, vectorizer, inputs, texts.rows, texts, sequences, folder, facts)
+        check(corpus, tally, encoding, fields.date_format)
         return without_empty_documents(corpus, path)
 
 
-def is_one_text(path, encoding):
-    """Whether the lines of a file are parts of one text."""
-    with open_text(path, encoding) as file:
-        return is_wrapped(line.strip() for line in checked_lines(file, path))
+def check(corpus, tally, encoding, date_format):
+    """Set the warnings of a corpus, and the facts on its dates and groups."""
+    days = read_dates(corpus.values("date"), date_format)
+    if corpus.known("date") and (n := days.days.count(None)):
+        unread = f" ({len(days.unread):,} dates are not read)" if days.unread else ""
+        corpus.facts["documents without a date"] = f"{n:,}{unread}"
+    if n := (corpus.known("group") or []).count(""):
+        corpus.facts["documents without a group"] = f"{n:,}"
+    found = (
+        checks.of_bytes(tally, encoding), checks.of_files(tally), checks.of_empty(corpus.counts),
+        checks.of_languages(corpus.values("language")), checks.of_script(corpus.texts, corpus.vectorizer),
+        checks.of_dates(corpus, days, date_format),
+    )  # fmt: skip
+    corpus.warnings = tuple(filter(None, found))
 
 
 def guess_kind(path):
@@ -182,16 +186,6 @@ def describe(inputs, rows, tally):
         facts["passages"] = f"{len(rows):,} of about {tally.passages} words (--passages N changes it)"
     if n := sum(inputs[i].copy_of >= 0 for i in rows):
         facts["copies of other documents"] = f"{n:,} (--copies drop leaves them out)"
-    return facts
-
-
-def facts_of_documents(corpus, days):
-    """Numbers of documents without a date or group, if some documents have one."""
-    facts, unread = {}, f" ({len(days.unread):,} dates are not read)" if days.unread else ""
-    if corpus.known("date") and (n := days.days.count(None)):
-        facts["documents without a date"] = f"{n:,}{unread}"
-    if n := (corpus.known("group") or ()).count(""):
-        facts["documents without a group"] = f"{n:,}"
     return facts
 
 

@@ -5,9 +5,8 @@ from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
-from sparsemix._commands.reading.formats.extract import EXTRACTORS, read_document
+from sparsemix._commands.reading.formats.extract import EXTRACTORS, read_document, read_mail
 from sparsemix._commands.reading.formats.files import ENDINGS, lines, read_whole, unpacked_name
-from sparsemix._commands.reading.formats.mail import read_mail
 from sparsemix._commands.reading.formats.records import NOT_READ, Document, first_words
 from sparsemix._commands.reading.formats.tables import read_excel, read_json, read_parquet, read_table
 
