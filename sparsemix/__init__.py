@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from sparsemix._commands.start import quiet_interrupts
+from sparsemix._commands.console import quiet_interrupts
 
 with quiet_interrupts():
     from sparsemix._report import Report, report, representative_documents

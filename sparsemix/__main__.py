@@ -1,11 +1,10 @@
 """Command line: ``sparsemix demo``, ``topics PATH`` and ``report FOLDER``; ``python -m sparsemix`` is the same."""
 
-from sparsemix._commands.start import let_interrupts_end, open_streams, quiet_interrupts
+from sparsemix._commands.console import Parser, console, let_interrupts_end, open_streams, quiet_interrupts
 
 with quiet_interrupts():
     from sparsemix import __version__
     from sparsemix._commands import demo, names, topics
-    from sparsemix._commands.console import Parser, console, refuse_empty
 
 
 def main(arguments=None):
@@ -30,7 +29,6 @@ def run(parser, arguments):
     topics.add_parser(commands)
     names.add_parser(commands)
     options = parser.parse_args(arguments)
-    refuse_empty(options, commands.choices[options.command])
     options.run(options)
 
 

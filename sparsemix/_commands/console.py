@@ -1,20 +1,69 @@
-"""Arguments and output of commands: errors are one line, types of options check ranges, a broken stream never fails a
-command, and printed text cannot control the terminal.
+"""Process and console of commands: errors are one line, types of options check ranges, a broken stream never fails a
+command, Ctrl-C prints no traceback, and printed text cannot control the terminal.
+
+Imports of this module are those of Python alone, so that Ctrl-C has its meaning before the package is imported.
 """
 
 import argparse
 import errno
 import os
 import re
+import signal
 import sys
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+import threading
+from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
+from itertools import pairwise
+from pathlib import Path
 
 # Errors of a disk on which the output does not fit.
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
-# Arguments without dashes.
-POSITIONAL = ("path", "folder")
 # Control characters, lone surrogates, and marks that change the direction of the text after them.
 UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
+
+
+def set_interrupt(handler):
+    """Set what Ctrl-C does, if this process runs ``sparsemix`` or ``python -m sparsemix``. Return whether it is set."""
+    program = (getattr(sys, "argv", None) or [""])[0]
+    is_command = Path(program).stem == "sparsemix" or ("-m", "sparsemix") in pairwise(sys.orig_argv)
+    able = is_command and threading.current_thread() is threading.main_thread()
+    if able:
+        signal.signal(signal.SIGINT, handler)
+    return able
+
+
+@contextmanager
+def quiet_interrupts():
+    """Let Ctrl-C end the process at once (status 130, no traceback) while the command imports its modules."""
+    quiet = signal.getsignal(signal.SIGINT) is signal.default_int_handler and set_interrupt(signal.SIG_DFL)
+    if quiet:
+        open_descriptors()
+    try:
+        yield
+    finally:
+        if quiet:
+            set_interrupt(signal.default_int_handler)
+
+
+def let_interrupts_end():
+    """Let Ctrl-C end the process at once from now on. Python would print a traceback during shutdown."""
+    set_interrupt(signal.SIG_DFL)
+
+
+def open_descriptors():
+    """Open standard descriptors that the parent process closed; the next opened file would get their numbers."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest free descriptor, which is this one
+
+
+def open_streams():
+    """Replace closed output streams by the null device. A closed standard input stays None."""
+    open_descriptors()
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - open until the process ends
 
 
 class Parser(argparse.ArgumentParser):
@@ -35,35 +84,24 @@ class Console:
     def write(self, text):
         """Write text; escape characters that the encoding lacks."""
         encoding = getattr(self.stream, "encoding", None) or "utf-8"
-        try:
-            self.stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
-        except (OSError, ValueError) as error:
-            self.silence(error)
+        self.attempt(self.stream.write, text.encode(encoding, "backslashreplace").decode(encoding))
         return len(text)
 
     def flush(self):
         """Flush."""
+        self.attempt(self.stream.flush)
+
+    def attempt(self, function, *arguments):
+        """Write, or send this and further output to the null device, for example after `| head` has exited."""
         try:
-            self.stream.flush()
+            function(*arguments)
         except (OSError, ValueError) as error:
-            self.silence(error)
-
-    def silence(self, error):
-        """Send further output to the null device, for example after `| head` has exited."""
-        if isinstance(error, OSError) and error.errno in FULL:
-            self.error = error
-        try:
-            nowhere = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(nowhere, self.stream.fileno())
-            os.close(nowhere)
-        except (OSError, ValueError, AttributeError):
-            pass  # a stream without a descriptor, as in tests, or a closed stream
-
-    def refuse_full_disk(self):
-        """Print an error and exit if some output was lost because the disk was full."""
-        if self.error is not None:
-            print(f"sparsemix: error: standard output: {self.error.strerror}", file=sys.stderr)
-            raise SystemExit(1)
+            if isinstance(error, OSError) and error.errno in FULL:
+                self.error = error
+            with suppress(OSError, ValueError, AttributeError):  # a stream without a descriptor, or a closed one
+                nowhere = os.open(os.devnull, os.O_WRONLY)
+                os.dup2(nowhere, self.stream.fileno())
+                os.close(nowhere)
 
     def isatty(self):
         """Whether the stream is a terminal."""
@@ -73,19 +111,20 @@ class Console:
 @contextmanager
 def console():
     """Use standard streams that cannot fail, inside the context. Then exit with status 1 if the disk was full."""
-    out = Console(sys.stdout)
+    out, status = Console(sys.stdout), None
     with redirect_stdout(out), redirect_stderr(Console(sys.stderr)):
         try:
             yield
         except SystemExit as end:
-            if not end.code:
-                out.flush()
-                out.refuse_full_disk()
-            raise
+            status = end
         finally:
             out.flush()
             sys.stderr.flush()
-        out.refuse_full_disk()
+        if out.error is not None and not (status and status.code):
+            print(f"sparsemix: error: standard output: {out.error.strerror}", file=sys.stderr)
+            raise SystemExit(1)
+        if status is not None:
+            raise status
 
 
 def printable(text):
@@ -101,50 +140,32 @@ def warn(message):
 # -- types of options
 
 
-def positive(kind):
-    """Option type: a number greater than zero."""
+def checked(kind, allowed, what):
+    """Option type: a number that is allowed; the error says what is."""
 
     def convert(text):
-        if not (value := kind(text)) > 0:
-            raise argparse.ArgumentTypeError(f"{text} is not above zero")
+        if not allowed(value := kind(text)):
+            raise argparse.ArgumentTypeError(f"{text} is {what}")
         return value
 
-    convert.__name__ = kind.__name__  # argparse shows this name if the text is not a number
+    convert.__name__ = getattr(kind, "__name__", "number")  # argparse shows this name if the text is not a number
     return convert
 
 
-def count_or_fraction(text):
-    """Option type: a positive number of documents (an integer) or a fraction of all documents."""
-    value = int(text) if text.isdigit() else float(text)
-    if not (value >= 1 if isinstance(value, int) else 0.0 <= value <= 1.0):
-        raise argparse.ArgumentTypeError(f"{text} is neither a whole number above zero nor a fraction such as 0.5")
-    return value
+def positive(kind):
+    """Option type: a number greater than zero."""
+    return checked(kind, lambda value: value > 0, "not above zero")
 
 
-def n_threads(text):
-    """Option type: a number of threads, or -1 for all cores."""
-    if (value := int(text)) == 0:
-        raise argparse.ArgumentTypeError("0 is no number of threads; give 1 or more, or -1 for all cores")
-    return value
+def number_of_documents(text):
+    """A number of documents if the text has digits only, else a fraction of all documents."""
+    return int(text) if text.isdigit() else float(text)
 
 
-def seed(text):
-    """Option type: a seed of random numbers."""
-    if not 0 <= (value := int(text)) < 1 << 32:
-        raise argparse.ArgumentTypeError(f"{text} is not between 0 and {(1 << 32) - 1}")
-    return value
-
-
-def refuse_empty(options, parser):
-    """Exit with an error if an argument is empty, as an unset variable of the shell is, and its default is not."""
-    for name, value in vars(options).items():
-        if value == "" and parser.get_default(name) != "":
-            shown = name.upper() if name in POSITIONAL else "--" + name.replace("_", "-")
-            parser.error(f"{shown} is empty")
-
-
-def fraction(text):
-    """Option type: a number of at least 0 and less than 1."""
-    if not 0.0 <= (value := float(text)) < 1.0:
-        raise argparse.ArgumentTypeError(f"{text} is not between 0 and 1")
-    return value
+count_or_fraction = checked(
+    number_of_documents, lambda value: value >= 1 if isinstance(value, int) else 0.0 <= value <= 1.0,
+    "neither a whole number above zero nor a fraction such as 0.5",
+)  # fmt: skip
+n_threads = checked(int, lambda value: value != 0, "no number of threads; give 1 or more, or -1 for all cores")
+seed = checked(int, lambda value: 0 <= value < 1 << 32, f"not between 0 and {(1 << 32) - 1}")
+fraction = checked(float, lambda value: 0.0 <= value < 1.0, "not between 0 and 1")

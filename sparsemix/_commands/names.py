@@ -1,7 +1,6 @@
 """The command ``sparsemix report FOLDER --names FILE``: name and join topics of an earlier run, without a new fit."""
 
 import csv
-import io
 import json
 import re
 from contextlib import ExitStack
@@ -10,10 +9,9 @@ from pathlib import Path
 import joblib
 
 from sparsemix._commands.console import printable, warn
-from sparsemix._commands.outputs import DOCUMENTS, MODELS, REPORT, TOPICS, cell, dumper
+from sparsemix._commands.outputs import DOCUMENTS, MODEL, REPORT, TOPICS, cell
 from sparsemix._commands.reading.formats.files import LONGEST_LINE
-from sparsemix._commands.tables.documents import renamed
-from sparsemix._commands.tables.strata import strata_tables
+from sparsemix._commands.tables import renamed_documents, strata_tables
 from sparsemix._engine.threads import interrupts_wait
 from sparsemix._estimator.writing import replacing
 from sparsemix._report import Report
@@ -49,31 +47,19 @@ def rename(folder, path):
     page = read_report(folder / REPORT)
     names = read_names(path, len(page.data["topics"]), warn)
     page.rename(names)
-    table = renamed_table(folder / TOPICS, names)
-    model, dump = next(((folder / name, dumper(kind)) for kind, name in MODELS.items() if (folder / name).is_file()),
-                       (None, None))  # fmt: skip
-    if model is None:
-        raise ValueError(f"{folder} has no {' or '.join(MODELS.values())}; give the folder of an earlier run")
-    pipeline = loaded(model)
+    topics = (row | {"name": cell(names.get(int(row["topic"]), ""))} for row in read_table(folder / TOPICS))
+    documents = renamed_documents(read_table(folder / DOCUMENTS), names)
+    pipeline = joblib.load(folder / MODEL)
     pipeline.topic_names_ = [names.get(k, "") for k in range(len(page.data["topics"]))]
     html = page.html().encode()
+    tables = (TOPICS, as_lists(topics)), (DOCUMENTS, as_lists(documents)), *strata_tables(page.data)
     with interrupts_wait(), ExitStack() as stack:  # files replace the earlier ones after all are written
-
-        def opened(name):
-            return stack.enter_context(replacing(folder / name))
-
-        dump(pipeline, opened(model.name))
-        opened(TOPICS).write(table.encode())
-        opened(REPORT).write(html)
-        for name, columns, rows in strata_tables(page.data):
-            write_rows(opened(name), columns, rows)
-        if (folder / DOCUMENTS).is_file():
-            rename_documents(folder / DOCUMENTS, opened(DOCUMENTS), names)
+        joblib.dump(pipeline, stack.enter_context(replacing(folder / MODEL)))
+        stack.enter_context(replacing(folder / REPORT)).write(html)
+        for name, rows in tables:
+            file = stack.enter_context(replacing(folder / name, mode="w", newline="", encoding="utf-8"))
+            csv.writer(file).writerows(rows)
     groups = groups_of(page.data["topics"], names)
-    for group in groups:
-        if name := names.get(group[0]["id"]):
-            share, numbers = sum(topic["weight"] for topic in group), ", ".join(str(topic["id"]) for topic in group)
-            print(f"{share:7.2%} of tokens  {printable(name)} (topics {numbers})")
     print(f"{len(names):,} topics have names; {len(groups):,} topics are shown in {printable(folder / REPORT)}")
 
 
@@ -90,47 +76,19 @@ def read_report(path):
     return Report(data)
 
 
-def renamed_table(path, names):
-    """The text of topics.csv with these names."""
+def read_table(path):
+    """Rows of a table of an earlier run, as dictionaries."""
+    csv.field_size_limit(LONGEST_LINE)
     with path.open(newline="", encoding="utf-8") as file:
         rows = csv.DictReader(file)
-        columns, rows = rows.fieldnames or [], list(rows)
-    if not {"topic", "name"} <= set(columns):
-        raise ValueError(f"{path} is not the table of an earlier run (it lacks the columns topic and name)")
-    text = io.StringIO()
-    table = csv.DictWriter(text, columns)
-    table.writeheader()
-    table.writerows(row | {"name": cell(names.get(int(row["topic"]), ""))} for row in rows)
-    return text.getvalue()
+        if "name" not in (rows.fieldnames or ()):
+            raise ValueError(f"{path} is not the table of an earlier run; run sparsemix topics again")
+        yield from rows
 
 
-def write_rows(file, columns, rows):
-    """Write a table to a binary file."""
-    text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
-    table = csv.writer(text)
-    table.writerow(columns)
-    table.writerows(rows)
-    text.detach()
-
-
-def rename_documents(path, file, names):
-    """Write documents.csv to a binary file with the names of the main topics."""
-    csv.field_size_limit(LONGEST_LINE)
-    with path.open(newline="", encoding="utf-8") as source:
-        rows = csv.DictReader(source)
-        columns = rows.fieldnames or []
-        if not {"topics", "name", "name_share"} <= set(columns):
-            raise ValueError(f"{path} is not the table of a run of this version; run sparsemix topics again")
-        write_rows(file, columns, ([row[column] for column in columns] for row in renamed(rows, names)))
-
-
-def loaded(path):
-    """The pipeline of a model file. A skops file may hold types of sparsemix and scikit-learn only."""
-    if path.suffix != ".skops":
-        return joblib.load(path)
-    from skops import io as skops_io
-
-    types = skops_io.get_untrusted_types(file=path)
-    if odd := [name for name in types if not name.startswith(("sparsemix.", "sklearn."))]:
-        raise ValueError(f"{path} holds types that are not of sparsemix: {', '.join(odd[:3])}")
-    return skops_io.load(path, trusted=types)
+def as_lists(rows):
+    """Names of the columns, and the values of each row."""
+    for number, row in enumerate(rows):
+        if not number:
+            yield list(row)
+        yield list(row.values())

@@ -4,8 +4,7 @@ import os
 import sys
 import time
 import warnings
-from contextlib import ExitStack, contextmanager, redirect_stdout
-from dataclasses import replace
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 
 import numpy as np
@@ -18,9 +17,8 @@ from sparsemix import blocks
 from sparsemix._commands.conclusion import Learned, conclude
 from sparsemix._commands.console import printable, warn
 from sparsemix._commands.outputs import Outputs
-from sparsemix._commands.quality.again import MOST_TOKENS, REMEDY, Again
-from sparsemix._commands.quality.number import default_number, most_topics, too_many_topics
-from sparsemix._commands.reading.corpus import READING, Words, read_corpus
+from sparsemix._commands.quality import MOST_TOKENS, Again, NotAgain, default_number, too_many_topics
+from sparsemix._commands.reading.corpus import Words, read_corpus
 from sparsemix._commands.reading.formats.records import Fields
 from sparsemix._commands.topics_options import (
     DESCRIPTION,
@@ -44,22 +42,12 @@ def add_parser(commands):
         "topics", help="learn topics from texts or word counts", usage=USAGE, description=DESCRIPTION
     )
     add_options(parser)
-
-    def start(options):
-        options.given = {
-            f"--{name.replace('_', '-')}" for name, value in vars(options).items() if value != parser.get_default(name)
-        }
-        run(options, parser)
-
-    parser.set_defaults(run=start)
+    parser.set_defaults(run=lambda options: run(options, parser))
 
 
 def run(options, parser):
     """Run the command; with --quiet without standard output."""
-    with ExitStack() as stack:
-        if options.quiet:
-            nowhere = stack.enter_context(open(os.devnull, "w", encoding="utf-8"))
-            stack.enter_context(redirect_stdout(nowhere))
+    with open(os.devnull, "w", encoding="utf-8") as nowhere, redirect_stdout(nowhere if options.quiet else sys.stdout):
         topics(options, parser)
 
 
@@ -71,21 +59,20 @@ def topics(options, parser):
     outputs = None
     try:
         with refusals(parser), interrupts_wait():
-            outputs = Outputs(options.output, options.force, options.model_format)
+            outputs = Outputs(options.output, options.force)
         with outputs.all_or_nothing():
             with refusals(parser):
                 learned = learn(options, outputs)
             conclude(options, outputs, learned)
     except KeyboardInterrupt:
-        what = "nothing was written"
         if outputs is not None:
             outputs.discard()
-            what = f"the outputs are in {printable(outputs.folder)}" if outputs.published else what
+        whole = outputs is not None and outputs.published
+        what = f"the outputs are in {printable(outputs.folder)}" if whole else "nothing was written"
         parser.exit(130, f"{parser.prog}: interrupted; {what}\n")
-    if outputs.failed or outputs.refuge:
-        told = [f"the files of this run are in {outputs.refuge}, none in {options.output}"] if outputs.refuge else []
-        told += [f"not written: {', '.join(outputs.failed)}"] if outputs.failed else []
-        parser.exit(1, f"{parser.prog}: error: {printable('; '.join(told))}\n")
+    if outputs.failed or not outputs.published:
+        failed = ", ".join(outputs.failed) or f"the files in {outputs.folder}"
+        parser.exit(1, f"{parser.prog}: error: not written: {printable(failed)}\n")
 
 
 @contextmanager
@@ -106,17 +93,18 @@ def learn(options, outputs):
         fields=Fields(options.field, options.id, options.date, options.group, options.date_format, options.sheet),
         words=Words(
             options.token_pattern, None if options.stop_words == "none" else options.stop_words, options.min_df,
-            options.max_df, options.merge_forms, options.phrases, options.vocabulary, options.vectorizer,
-            options.gaps if options.estimator in IN_ORDER else None, tuple(filter(None, options.skip.split(","))),
+            options.max_df, options.merge_forms, options.phrases, options.vocabulary, options.estimator in IN_ORDER,
+            tuple(filter(None, options.skip.split(","))),
         ),
-        copies=options.copies, passages=options.passages, where=options.counts, scratch=outputs.scratch,
+        drop_copies=options.copies == "drop", passages=options.passages, scratch=outputs.scratch,
     )  # fmt: skip
-    if options.n_components is None:
-        options.n_components = default_number(corpus.counts)
     learned, held_out = split(corpus.counts.shape[0], options.held_out)
-    size = corpus.counts, len(learned), options.n_components
-    corpus = replace(corpus, warnings=(*corpus.warnings, *too_many_topics(*size)))
-    describe(corpus, learned, held_out, options)
+    changes = " (--n-components changes the number of topics)" if options.n_components is None else ""
+    options.n_components = options.n_components or default_number(corpus.counts)
+    if told := too_many_topics(corpus.counts, len(learned), options.n_components):
+        corpus.warnings += (told,)
+    topics = f"{options.n_components} topics from {len(learned):,} documents, {len(held_out):,} held out{changes}"
+    describe(corpus, topics)
     model = estimator(options, corpus.counts.shape[1])
     watched = watch(model, corpus.counts[held_out[::2]])
     # documents that end the fit must not score it
@@ -130,7 +118,7 @@ def learn(options, outputs):
     outputs.save_model(Pipeline([(step, corpus.vectorizer), ("topics", model)]))
     model.set_params(n_jobs=options.n_jobs)
     again = fit_again(model, data, corpus, options, whole, watched)
-    return Learned(corpus, model, seconds, held_out, scored, again, most_topics(*size))
+    return Learned(corpus, model, seconds, held_out, scored, again)
 
 
 def estimator(options, n_words):
@@ -149,14 +137,9 @@ def estimator(options, n_words):
 
 def watch(model, held_out):
     """Arguments for ``fit``: held-out documents that end it, if the estimator and the documents allow that."""
-    if not hasattr(model, "early_stopping") or not can_be_scored(held_out):
-        return {}
-    return {"validation_data": held_out}
-
-
-def can_be_scored(X):
-    """Whether some document has two different words, so that one can be hidden."""
-    return bool((np.diff(X.indptr) > 1).any())
+    # a document is scored if it has two different words, so that one can be hidden
+    able = hasattr(model, "early_stopping") and (np.diff(held_out.indptr) > 1).any()
+    return {"validation_data": held_out} if able else {}
 
 
 def split(n_documents, fraction):
@@ -166,30 +149,16 @@ def split(n_documents, fraction):
     return np.sort(order[n_held_out:]), np.sort(order[:n_held_out])
 
 
-def describe(corpus, learned, held_out, options):
-    """Print the sizes of the corpus, the omitted documents, and warnings."""
-    for message in (*corpus.warnings, *without_effect(options, corpus)):
+def describe(corpus, topics):
+    """Print warnings, facts on the corpus, the documents that are left out, and the sizes."""
+    for message in corpus.warnings:
         warn(message)
     for what, value in corpus.facts.items():
         print(f"{what}: {printable(value)}")
-    for what, n in corpus.left_out.items():
-        print(f"{n:,} {what} are left out")
-    n_tokens = corpus.counts.sum(dtype=np.float64)
-    print(
-        f"{corpus.counts.shape[0]:,} documents, {n_tokens:,.0f} tokens of {corpus.counts.shape[1]:,} words; "
-        f"{options.n_components} topics from {len(learned):,} documents, {len(held_out):,} held out"
-        + ("" if "--n-components" in options.given else " (--n-components changes the number of topics)"),
-        flush=True,
-    )
-
-
-def without_effect(options, corpus):
-    """Warnings of options that were given and have no effect on this input or estimator."""
-    of_estimators = {f"--{name.replace('_', '-')}" for names in ESTIMATORS.values() for name in names} | {"--gaps"}
-    used = {f"--{name.replace('_', '-')}" for name in ESTIMATORS[options.estimator]} | corpus.used
-    used |= {"--gaps"} if options.estimator in IN_ORDER else set()
-    for option in sorted(((READING | of_estimators) & options.given) - used):
-        yield f"{option} has no effect with this input, format and estimator"
+    for why, n in corpus.left_out.items():
+        print(f"left out: {n:,} documents ({why})")
+    n_tokens, (n, n_words) = corpus.counts.sum(dtype=np.float64), corpus.counts.shape
+    print(f"{n:,} documents, {n_tokens:,.0f} tokens of {n_words:,} words; {topics}", flush=True)
 
 
 def shuffled_blocks(corpus, learned, random_state):
@@ -222,11 +191,11 @@ def fit(model, X, **arguments):
 def fit_again(model, X, corpus, options, whole, watched):
     """The comparison with a fit of another seed, or the reason why there is none."""
     if not whole:
-        return "not measured (the fit was interrupted)"
+        return NotAgain("the fit was interrupted")
     if options.estimator in IN_ORDER or options.seconds is not None or options.checkpoint is not None:
-        return f"not measured; {REMEDY}"
+        return NotAgain("the fit takes long")
     if corpus.folder is not None or corpus.counts.sum(dtype=np.float64) > MOST_TOKENS:
-        return f"not measured (more than {MOST_TOKENS:,} words); {REMEDY}"
+        return NotAgain(f"more than {MOST_TOKENS:,} words")
     print("second fit, with another seed, to see which topics it finds again", flush=True)
     seed = (options.random_state + 1) % (1 << 32)
     other = clone(model).set_params(random_state=seed)
@@ -236,5 +205,5 @@ def fit_again(model, X, corpus, options, whole, watched):
             other.fit(X, **watched)
         except KeyboardInterrupt:
             print("interrupted: the comparison with another seed is left out", file=sys.stderr)
-            return "not measured (interrupted)"
-    return Again(model, other, corpus.rows, options.n_top_words)
+            return NotAgain("interrupted")
+    return Again(model, other, options.n_top_words)

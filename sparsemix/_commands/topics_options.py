@@ -1,7 +1,6 @@
 """Options of the command ``sparsemix topics``."""
 
 from sparsemix._commands.console import count_or_fraction, fraction, n_threads, positive, seed
-from sparsemix._commands.outputs import MODELS
 from sparsemix._commands.reading.corpus import KINDS
 
 # Epochs without --max-iter: None follows the length of documents; and if --seconds ends the fit.
@@ -14,15 +13,10 @@ MAX_HELD_OUT = 1000
 ROOT_OF_A_TOPIC, DOCUMENTS_OF_A_TOPIC, MOST_TOPICS = 8, 5, 100
 USAGE = "%(prog)s PATH [options]"
 DESCRIPTION = """Learn topics from PATH and write a report, tables and the model to the folder --output. PATH is a
-folder of texts; a text file with one document per line; a table or records (CSV, TSV, JSON, Excel, Parquet) with a
-field of texts; mail (mbox, eml); a page, book or paper (HTML, Markdown, Word, EPUB, PDF, XML, notebook), of which
-some need pip install "sparsemix[texts]"; word counts (docword.NAME.txt and vocab.NAME.txt of UCI, or a sparse matrix
-.npz with --vocabulary); or - for standard input. Files may be compressed by gzip, bzip2 or xz. Files of a folder that
-cannot be read are named and left out. The folder --output gets report.html, topics.csv, documents.csv, run.json, and
-model.joblib, a scikit-learn pipeline that gives the topics of new texts; SkipGramTopicModel adds words.csv and
-word_vectors.bin. Ctrl-C stops the fit after the last complete epoch and writes the outputs; a second Ctrl-C leaves no
-outputs."""
-# Choices of --estimator, each with the options that only some estimators have.
+folder of texts, a text file with one document per line, a table or records, mail, a page, book or paper (some need
+pip install "sparsemix[texts]"), word counts, or - for standard input. Files may be compressed by gzip, bzip2 or xz.
+model.joblib is a scikit-learn pipeline that gives the topics of new texts. Ctrl-C stops the fit after the last complete
+epoch and writes the outputs; a second Ctrl-C leaves no outputs."""
 # What --estimator chooses from, and the options that only some of them have.
 ESTIMATORS = {"SparseSCVB0LDA": (), "SparseLDA": ("n_nonzero",), "SkipGramTopicModel": ("window",)}
 # Estimators of word sequences.
@@ -36,8 +30,6 @@ def add_options(parser):
     add("--output", default="sparsemix-topics", metavar="DIR", help="folder of the outputs (default: %(default)s)")
     add("--force", action="store_true", help="replace the outputs of an earlier run in that folder")
     add("--quiet", action="store_true", help="print warnings and errors only, for scheduled runs")
-    add("--model-format", choices=tuple(MODELS), default="joblib",
-        help="library that saves the model; a skops file is safer to load (default: %(default)s)")  # fmt: skip
     add_corpus_options(parser.add_argument_group("corpus").add_argument)
     add_word_options(parser.add_argument_group("words of texts").add_argument)
     add_model_options(parser.add_argument_group("model").add_argument)
@@ -59,8 +51,6 @@ def add_corpus_options(add):
     add("--date", help="field with the date, for topic shares over time")
     add("--date-format", metavar="FORMAT",
         help="format of the dates, such as %%d/%%m/%%Y or %%m/%%d/%%y (default: recognised)")  # fmt: skip
-    add("--counts", choices=("auto", "memory", "disk"), default="auto", metavar="PLACE",
-        help="where to keep word counts, memory or disk (default: on disk above 1 GB of text)")  # fmt: skip
     add("--passages", type=positive(int), metavar="N",
         help="cut documents into passages of about N words (default: 300 for a single long text, else whole documents)")
     add("--copies", choices=("keep", "drop"), default="keep",
@@ -85,9 +75,6 @@ def add_word_options(add):
         help="words to skip: auto (default) those of the languages of the texts; none; or languages and files, "
         "separated by commas, such as german,words.txt")  # fmt: skip
     add("--skip", default="", metavar="WORD,WORD", help="more words to skip, such as those that a run proposes")
-    add("--gaps", choices=("close", "keep"), default="close",
-        help="for SkipGramTopicModel: remove the places of skipped words or keep them (default: close)")  # fmt: skip
-    add("--vectorizer", metavar="PICKLE", help="your own vectorizer, replaces these options; load only files you trust")
 
 
 def add_model_options(add):

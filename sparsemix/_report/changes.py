@@ -12,14 +12,7 @@ CHUNK = 1 << 18
 
 
 class Usage:
-    """Expected tokens of each topic's main words, by bin.
-
-    Parameters
-    ----------
-    components : ndarray of shape (K, V)
-    n_bins : list of int
-        For each stratification.
-    """
+    """Expected tokens of each topic's main words, by bin. ``n_bins`` has a number for each stratification."""
 
     def __init__(self, components, n_bins):
         K, V = components.shape
@@ -30,15 +23,7 @@ class Usage:
         self.tables = [(np.zeros((n, K, m)), np.zeros((n, K))) for n in n_bins]
 
     def add(self, codes, doc_topic, counts):
-        """Add documents.
-
-        Parameters
-        ----------
-        codes : list of ndarray of shape (n,), int
-            Bins of the documents in each stratification; -1 for none.
-        doc_topic : ndarray of shape (n, K)
-        counts : csr_matrix of shape (n, V)
-        """
+        """Add documents. ``codes`` are their bins in each stratification, -1 for none."""
         K, V = self.components.shape
         top = np.argsort(-doc_topic, axis=1, kind="stable")[:, :MOST_TOPICS]
         rows = np.repeat(np.arange(len(doc_topic)), np.diff(counts.indptr))
@@ -79,19 +64,7 @@ def add_to(table, places, values):
 def contrasts(table, tokens, words):
     """Words that are more, and less, frequent in each bin than in the other bins together, the clearest first.
 
-    Parameters
-    ----------
-    table : ndarray of shape (n_bins, n_words)
-        Tokens of the words.
-    tokens : ndarray of shape (n_bins,)
-        Tokens of all words.
-    words : ndarray of shape (n_words,)
-        Names of the columns.
-
-    Returns
-    -------
-    found : list of (list, list)
-        For each bin.
+    ``table`` (n_bins, n_words) has the tokens of the words, ``tokens`` (n_bins,) those of all words.
     """
     others = np.maximum(tokens.sum() - tokens, 1e-9 * max(tokens.sum(), 1.0))[:, None]
     ratio = tokens[:, None] / others

@@ -4,10 +4,10 @@ import re
 import warnings
 from collections.abc import Hashable
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from email.utils import parsedate_to_datetime
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,35 +24,20 @@ YEAR = re.compile(r"(?<!\d)\d{4}(?!\d)")
 MOST_NAMED = 3
 
 
-@dataclass(frozen=True)
-class Dates:
-    """Dates of documents.
-
-    ``days`` has a date or None for each document. ``blank`` and ``unread`` are the rows without a value and those whose
-    value is not read. ``ambiguous`` tells whether some are unread because day and month may be exchanged.
-    """
+class Dates(NamedTuple):
+    """A date or None for each document, the rows that are not read, and whether day and month may be exchanged."""
 
     days: list
-    blank: list
     unread: list
     ambiguous: bool
 
 
 def read_dates(values, form=None):
-    """Read dates of documents.
+    """Read dates of documents: years, dates, numbers of seconds (or milliseconds, or less) since 1970, and texts.
 
-    Parameters
-    ----------
-    values : sequence
-        Years, dates, numbers of seconds (or milliseconds, or less) since 1970, and texts.
-    form : str, default=None
-        Format of the texts for ``datetime.strptime``. None reads ISO 8601, numbers of day, month and year, and, by
-        pandas, texts with the name of a month and a year. The column must show the order of 01/02/2020: another date
-        has a number above 12 in one of both places, and no date has one in the other place.
-
-    Returns
-    -------
-    dates : Dates
+    ``form`` is the format of the texts for ``datetime.strptime``. None reads ISO 8601, numbers of day, month and year,
+    and, by pandas, texts with the name of a month and a year. The column must show the order of 01/02/2020: another
+    date has a number above 12 in one of both places, and no date has one in the other place.
     """
     values = list(values)
     texts = [str(value).strip() for value in values]
@@ -61,11 +46,10 @@ def read_dates(values, form=None):
     order = None if day_first == month_first else "day" if day_first else "month"
     read = cache(lambda value: read_date(value, order, form))  # many documents have the same date
     days = [read(value if isinstance(value, Hashable) else text) for value, text in zip(values, texts, strict=True)]
-    blank = [is_blank(value) for value in values]
-    unread = [row for row, day in enumerate(days) if day is None and not blank[row]]
+    unread = [row for row, day in enumerate(days) if day is None and not is_blank(values[row])]
     found = (DAY_AND_MONTH.match(texts[row]) for row in unread if form is None)
     ambiguous = any(pair and max(int(pair[1]), int(pair[3])) <= 12 for pair in found)
-    return Dates(days, np.flatnonzero(blank).tolist(), unread, ambiguous)
+    return Dates(days, unread, ambiguous)
 
 
 def is_blank(value):

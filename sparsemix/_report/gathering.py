@@ -1,7 +1,8 @@
-"""One reading of all documents: topic sizes, representative documents, and shares by date and group."""
+"""One reading of all documents: topic sizes, representative documents, and shares in bins of dates and groups."""
 
-from dataclasses import dataclass
-from typing import Any
+from collections import Counter
+from datetime import date
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -9,22 +10,22 @@ from sklearn.utils import gen_batches
 
 from sparsemix._estimator.parameters import plain_arguments
 from sparsemix._report.changes import Usage
+from sparsemix._report.dates import is_blank
 from sparsemix._typing import Array, RowsLike
 from sparsemix.metrics._checks import check_has_words, read_counts, read_topics
 from sparsemix.skipgram._input import check_sequences, counts_of
 
 # Rows of doc_topic in memory at once.
 BLOCK = 4096
+MOST_BINS, MOST_GROUPS = 60, 30
+# The mean share of fewer documents is chance: with shares of 0 and 1 its standard error is up to 0.11.
+FEW = 20
 
 
-@dataclass(frozen=True)
-class Documents:
-    """Documents as input of the model, and as word counts. Both are one matrix, except for word sequences.
+class Documents(NamedTuple):
+    """Documents as input of the model, and as word counts (N, V). Both are one matrix, except for word sequences."""
 
-    ``rows`` is the input of ``transform``, ``counts`` a CSR matrix of shape (N, V).
-    """
-
-    rows: object
+    rows: Any
     counts: sparse.csr_matrix
 
     @property
@@ -38,8 +39,7 @@ class Documents:
         return self.counts.shape
 
 
-@dataclass(frozen=True)
-class Gathered:
+class Gathered(NamedTuple):
     """Statistics of one reading of the documents.
 
     ``weights`` (K,) are the topics' shares of all tokens. ``documents`` and ``shares`` (K, n) are the documents with
@@ -61,23 +61,10 @@ class Gathered:
 
 
 def gather(model, X, n_documents=3, strata=(), observe=None):
-    """Read all documents once and collect statistics.
+    """Read all documents once and collect statistics, with a number of representative documents per topic.
 
-    Parameters
-    ----------
-    model : estimator
-        With ``components_`` and ``transform``.
-    X : Documents
-    n_documents : int, default=3
-        Number of representative documents per topic.
-    strata : sequence of int ndarray of shape (n_documents,), default=()
-        Bin of each document; -1 for none.
-    observe : callable, default=None
-        Called with the first row and the shares (n, K) of each block.
-
-    Returns
-    -------
-    gathered : Gathered
+    ``strata`` are arrays with the bin of each document, -1 for none. ``observe`` is called with the first row and the
+    shares (n, K) of each block.
     """
     n_components = len(model.components_)
     weights, word_counts = np.zeros(n_components), np.zeros(X.shape[1])
@@ -165,3 +152,41 @@ def check_documents(model, X):
         return Documents(rows, sparse.csr_matrix(counts_of(rows, n_words)))
     counts = sparse.csr_matrix(read_counts(X, n_words=n_words))
     return Documents(counts, counts)
+
+
+def bins_of_dates(days):
+    """Bins of documents by days, months, years or decades, whichever gives some dozens of bins.
+
+    Returns the bin of each document, -1 without a date, and labels in order of time, also of bins without documents.
+    """
+    known = [day for day in days if day is not None]
+    if not known:
+        return np.full(len(days), -1), []
+    first, last = min(known), max(known)
+    n_days = (last - first).days
+    years_alone = all(day.month == day.day == 1 for day in known)
+    if n_days < MOST_BINS and not years_alone:
+        number, label = date.toordinal, lambda n: date.fromordinal(n).isoformat()
+    elif n_days < 30 * MOST_BINS and not years_alone:
+        number, label = (lambda day: 12 * day.year + day.month - 1), lambda n: f"{n // 12:04d}-{n % 12 + 1:02d}"
+    elif last.year - first.year < MOST_BINS:
+        number, label = (lambda day: day.year), str
+    else:
+        number, label = (lambda day: day.year // 10), lambda n: f"{10 * n}s"
+    start = number(first)
+    labels = [label(n) for n in range(start, number(last) + 1)]
+    if len(labels) > 4 * MOST_BINS:  # outliers: a few documents are much older
+        labels, start = labels[-4 * MOST_BINS :], number(last) + 1 - 4 * MOST_BINS
+    codes = np.array([-1 if day is None else max(-1, number(day) - start) for day in days])
+    return codes, labels
+
+
+def bins_of_groups(values):
+    """Bins of documents by group, -1 without one, and their labels, largest first; of very many, small ones are one."""
+    names = ["" if is_blank(value) else str(value) for value in values]
+    sizes = Counter(name for name in names if name)
+    labels = [name for name, _ in sorted(sizes.items(), key=lambda item: (-item[1], item[0]))]
+    rest = labels[MOST_GROUPS:]
+    numbers = {name: i for i, name in enumerate(labels[:MOST_GROUPS])} | dict.fromkeys(rest, MOST_GROUPS)
+    labels = labels[:MOST_GROUPS] + ([f"{len(rest)} other groups"] if rest else [])
+    return np.array([numbers.get(name, -1) for name in names], dtype=int), labels

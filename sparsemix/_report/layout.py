@@ -68,14 +68,8 @@ def principal_coordinates(distances):
 def topic_tree(affinity):
     """Hierarchical clustering of topics: merges, most similar topics first, and the order of the leaves.
 
-    Ward's method on Hellinger distances, which are Euclidean distances between square roots of probabilities.
-
-    Returns
-    -------
-    merges : ndarray of shape (K - 1, 2), int
-        Merge i joins two nodes into node K + i; nodes below K are topics.
-    order : ndarray of shape (K,), int
-        Topics in an order that puts merged topics next to each other.
+    Ward's method on Hellinger distances, which are Euclidean distances between square roots of probabilities. Merge i
+    of (K - 1, 2) joins two nodes into node K + i; nodes below K are topics.
     """
     n_topics = len(affinity)
     if n_topics < 2:

@@ -10,33 +10,14 @@ from sparsemix._report.dates import is_blank
 
 LONGEST = 200  # characters of a name
 DELIMITERS = ",;\t|"
-MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 CODE_PAGE = "cp1252"
 
 
 def read_names(path, n_topics, warn=None):
-    """Read a table with the columns "topic" and "name"; further columns are ignored.
+    """Names of topics in a table with the columns "topic" and "name"; further columns are ignored.
 
     Fields are separated by commas, semicolons, tabs or bars. Spreadsheets write all of these, in UTF-8, UTF-16 or the
-    code page of Windows.
-
-    Parameters
-    ----------
-    path : path
-        CSV file.
-    n_topics : int
-    warn : callable, default=None
-        Called with a sentence if the encoding was guessed.
-
-    Returns
-    -------
-    names : dict of int to str
-        Of the topics that have a name.
-
-    Raises
-    ------
-    ValueError
-        With the line, for a topic that does not exist or occurs twice, and for missing columns.
+    code page of Windows; ``warn`` is called with a sentence if the encoding was guessed. Errors name the line.
     """
     text, encoding = text_of_table(path)
     if encoding == CODE_PAGE and warn is not None:
@@ -70,8 +51,8 @@ def read_names(path, n_topics, warn=None):
 def text_of_table(path):
     """The text of a file and its encoding: that of its byte order mark, else UTF-8 or the code page of Windows."""
     content = Path(path).read_bytes()
-    marked = next((name for mark, name in MARKS if content.startswith(mark)), None)
-    for encoding in [marked] if marked else ["utf-8", CODE_PAGE]:
+    marked = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    for encoding in ["utf-16"] if marked else ["utf-8-sig", CODE_PAGE]:
         try:
             return content.decode(encoding), encoding
         except UnicodeDecodeError as error:
@@ -97,14 +78,7 @@ def plain_name(name):
 
 
 def groups_of(topics, names):
-    """Lists of topics that are shown as one, the largest topic of each first.
-
-    Parameters
-    ----------
-    topics : list of dict
-        Largest first, with "id".
-    names : dict of int to str
-    """
+    """Lists of topics that are shown as one, the largest topic of each first, as in ``topics``."""
     groups = {}
     for topic in topics:
         groups.setdefault(names.get(topic["id"], topic["id"]), []).append(topic)

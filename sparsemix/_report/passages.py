@@ -14,27 +14,10 @@ RUN = re.compile(r"\w+")
 
 
 def passages(model, X, rows, feature_names, documents=None, token_pattern=None, lowercase=True):
-    """Topic shares and coloured words of some documents.
+    """Topic shares and coloured words of some documents; without a text, the words and their counts.
 
-    Parameters
-    ----------
-    model : estimator
-    X : Documents
-    rows : ndarray of int
-        Indices of the documents.
-    feature_names : sequence of str
-    documents : sequence of str, default=None
-        Texts of all documents. Without a text, the words and their counts are shown.
-    token_pattern : str, default=None
-        Regular expression of a word.
-    lowercase : bool, default=True
-        Whether the vocabulary is in lower case.
-
-    Returns
-    -------
-    found : list of dict
-        "shares": [topic, share] of the largest topics; "text": alternating pieces, first text that is not in the
-        vocabulary, then a word of the vocabulary; "topics": the topic of each such word.
+    For each document "shares" has [topic, share] of the largest topics; "text" alternating pieces, first text that is
+    not in the vocabulary, then a word of the vocabulary; "topics" the topic of each such word.
     """
     if len(rows) == 0:
         return []

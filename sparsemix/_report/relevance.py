@@ -15,15 +15,9 @@ SMALLEST = np.finfo(float).tiny
 
 
 def relevance_order(pairs, data, position=POSITION):
-    """Pairs of a word number and its probability in a topic, most relevant first.
+    """Pairs of a word number and its probability in a topic, most relevant first, for the data of a report.
 
-    Parameters
-    ----------
-    pairs : iterable of (int, float)
-    data : dict
-        Of a report: "counts" of the words, and "nTokens".
-    position : float, default=0.6
-        Weight of frequency against distinctiveness.
+    ``position`` weights frequency against distinctiveness.
     """
     counts, total = data["counts"], data.get("nTokens") or sum(data["counts"])
 
@@ -39,23 +33,8 @@ def relevant_words(row, weight, word_counts, n_words):
     Relevance is :math:`\\lambda \\log \\phi_{kw} + (1 - \\lambda) \\log(\\phi_{kw} / p_w)`, where p are the word
     frequencies in the corpus (Sievert and Shirley 2014, "LDAvis: A method for visualizing and interpreting topics").
 
-    Parameters
-    ----------
-    row : ndarray of shape (V,)
-        Word weights of the topic.
-    weight : float
-        Share of all tokens that belong to the topic.
-    word_counts : ndarray of shape (V,)
-        Tokens of each word in the corpus.
-    n_words : int
-        Number of words shown at a time.
-
-    Returns
-    -------
-    words : ndarray of int
-        Most probable word first; fewer than ``n_words`` if the topic has fewer.
-    probabilities : ndarray of float
-        Probabilities of these words in the topic.
+    ``weight`` is the topic's share of all tokens, ``word_counts`` (V,) are the tokens of each word. Returns the words,
+    most probable first, and their probabilities; fewer than ``n_words`` if the topic has fewer.
     """
     probabilities = row / row.sum(dtype=np.float64)
     n_words, n_tokens = min(n_words, len(row)), max(word_counts.sum(), LEAST_TOKENS)

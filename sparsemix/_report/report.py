@@ -12,13 +12,12 @@ import numpy as np
 from sparsemix._estimator.parameters import plain_arguments
 from sparsemix._estimator.writing import local_path, replacing
 from sparsemix._report.dates import days_of, is_blank
-from sparsemix._report.gathering import check_documents, gather
+from sparsemix._report.gathering import FEW, bins_of_dates, bins_of_groups, check_documents, gather
 from sparsemix._report.layout import MOST_TOPICS, affinities, similar_topics, topic_map, topic_tree
 from sparsemix._report.naming import check_names
 from sparsemix._report.page import html_page
 from sparsemix._report.passages import passages
 from sparsemix._report.relevance import POSITION, relevance_order, relevant_words
-from sparsemix._report.strata import FEW, bins_of_dates, bins_of_groups
 from sparsemix._typing import RowsLike
 from sparsemix._version import __version__
 from sparsemix.metrics import topic_coherence

@@ -8,7 +8,6 @@ import pytest
 from scipy import sparse
 
 from sparsemix.__main__ import main
-from sparsemix._commands.quality.alike import fillers, overlap
 from sparsemix._commands.reading.corpus import Words, read_corpus
 
 FRUIT, MUSIC = "apple pear plum cherry apple plum", "violin flute drum guitar violin drum"
@@ -53,7 +52,7 @@ def test_places_in_files(tmp_path):
     (folder / "c.png").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(20))
     (folder / "d.txt").write_text("")
     corpus = read_corpus(folder, glob="*", words=Words(max_df=1.0))
-    found = list(zip(corpus.inputs.files, corpus.inputs.rows, corpus.inputs.missing, strict=True))
+    found = [(document.file, document.row, document.missing) for document in corpus.inputs]
     assert found == [
         ("a.txt", 1, ""), ("b.jsonl", 1, ""), ("b.jsonl", 2, "no text"), ("b.jsonl", 3, ""), ("c.png", 0, "not read"),
         ("d.txt", 1, "no text"),
@@ -61,7 +60,7 @@ def test_places_in_files(tmp_path):
     assert corpus.numbers.tolist() == [0, 1, 3]
     (tmp_path / "lines").write_text(f"{FRUIT}\n\n{MUSIC}\n")
     inputs = read_corpus(tmp_path / "lines", words=Words()).inputs
-    assert (list(inputs.rows), inputs.files) == ([1, 3], ["lines", "lines"])
+    assert [(document.row, document.file) for document in inputs] == [(1, "lines"), (3, "lines")]
 
 
 def test_empty_cells_and_nulls_are_the_same(tmp_path):
@@ -74,14 +73,14 @@ def test_empty_cells_and_nulls_are_the_same(tmp_path):
     table, rows = (read_corpus(tmp_path / name, words=words) for name in ("table.csv", "rows.jsonl"))
     assert set(table.feature_names) == set(rows.feature_names) == {"violin", "flute", "drum", "guitar", "lemon"}
     assert (table.counts != rows.counts).nnz == 0
-    assert list(table.inputs.missing) == list(rows.inputs.missing)
+    assert [document.missing for document in table.inputs] == [document.missing for document in rows.inputs]
 
 
 def test_passages_keep_empty_documents(tmp_path):
-    (tmp_path / "table.csv").write_text("text\n" + f"{400 * FRUIT}\n\"\"\n{MUSIC}\n")
+    (tmp_path / "table.csv").write_text(f"id,text\n1,{400 * FRUIT}\n2,\n3,{MUSIC}\n")
     corpus = read_corpus(tmp_path / "table.csv", words=Words(max_df=1.0), passages=300)
-    assert set(corpus.inputs.rows) == {1, 2} if len(corpus.inputs.rows) < 3 else {1, 2, 3}
-    assert corpus.inputs.rows[-1] == max(corpus.inputs.rows)
+    assert {document.row for document in corpus.inputs} == {1, 2, 3}
+    assert corpus.left_out == {"no text": 1}
 
 
 def test_counts_keep_the_numbers_of_their_rows(tmp_path):
@@ -93,19 +92,6 @@ def test_counts_keep_the_numbers_of_their_rows(tmp_path):
     assert [i for i, row in enumerate(rows) if row["left_out"]] == [1, 5, 9, 13, 17]
 
 
-def test_a_book_among_short_texts_is_told(tmp_path):
-    for i in range(9):
-        (tmp_path / f"note{i}.txt").write_text(f"{FRUIT} {i}")
-    book = " ".join(f"{MUSIC} number{i}." for i in range(600))
-    (tmp_path / "book.txt").write_text(book)
-    (told,) = [text for text in read_corpus(tmp_path, words=Words()).warnings if "--passages" in text]
-    n_bytes = sorted(path.stat().st_size for path in tmp_path.iterdir())
-    assert told.startswith(f"book.txt has 4,200 words and is {n_bytes[-1] / np.median(n_bytes):,.0f} times as long")
-    assert not any("--passages" in text for text in read_corpus(tmp_path, words=Words(), passages=100).warnings)
-    (tmp_path / "book.txt").write_text(book[:10_000])
-    assert not any("--passages" in text for text in read_corpus(tmp_path, words=Words()).warnings)
-
-
 def test_mixed_languages_are_told(tmp_path):
     pytest.importorskip("py3langid")
     english = "the cat and the dog are in the house of this man"
@@ -115,20 +101,6 @@ def test_mixed_languages_are_told(tmp_path):
         found = [text for text in read_corpus(tmp_path / name, words=Words()).warnings if "several languages" in text]
         assert len(found) == told
         assert not told or "(en 10, de 5)" in found[0]
-
-
-def test_overlap_of_topics():
-    distinct = [[f"word{k}{i}" for i in range(10)] for k in range(12)]
-    assert (overlap(distinct, 120), fillers(distinct)) == ("", [])
-    common = [["library", *words[1:]] if k < 8 else words for k, words in enumerate(distinct)]
-    assert overlap(common, 119) == ""
-    assert overlap(common, 120) == "library is among the 10 main words of 8 of 12 topics"
-    assert fillers(common) == [("library", 8)]
-    pairs = [words for pair in zip(distinct[:6], distinct[:6], strict=True) for words in pair]
-    assert overlap(pairs, 120) == "12 of 12 topics share many main words with another topic"
-    three = [*distinct[:9], *([*words[:7], *distinct[k][:3]] for k, words in enumerate(distinct[9:]))]
-    assert overlap(three, 120) == ""
-    assert fillers([["file", "a"], ["file", "b"], ["file", "c"], ["d", "e"]]) == [("file", 3)]
 
 
 def test_short_texts_need_more_words_for_a_topic(tmp_path, capsys):

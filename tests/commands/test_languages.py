@@ -5,13 +5,12 @@ import re
 import sys
 from collections import Counter
 
-import numpy as np
 import pytest
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
 from sparsemix.__main__ import main
 from sparsemix._commands.reading.corpus import Words, read_corpus
-from sparsemix._commands.reading.words import languages, stop_words
+from sparsemix._commands.reading.words import languages
 from sparsemix._commands.reading.words.languages import language_of
 
 # Article 1 of the Universal Declaration of Human Rights.
@@ -66,7 +65,7 @@ def test_languages_are_recognised_and_lose_their_stop_words(tmp_path, language):
     corpus = corpus_of(tmp_path, [text] * 20 + [ARTICLE["de" if language == "en" else "en"]] * 20)
     assert f"{language} 20" in corpus.facts["languages"]
     assert language in re.findall(r"\b[a-z]{2}\b", corpus.facts["stop words"])
-    listed = stop_words.listed(language)
+    listed = languages.listed(language)
     assert (listed is None) == (language == "ka")
     assert not (listed or set()) & set(corpus.feature_names)
 
@@ -93,11 +92,11 @@ def test_few_foreign_titles_are_no_language_of_the_corpus(tmp_path, capsys):
 @pytest.mark.usefixtures("extra")
 def test_languages_are_chosen_by_their_share():
     seen = Counter({"de": 90, "en": 12, "fr": 11, "": 487})
-    assert stop_words.chosen_languages("auto", seen) == (["de", "en"], [])
-    assert stop_words.chosen_languages("auto", Counter({"": 5})) == (["en"], [])
-    assert stop_words.chosen_languages("fr, Spanish,my.txt,auto", seen)[0] == ["fr", "es", "de", "en"]
-    assert stop_words.chosen_languages("NO,norwegian,ka,my.txt", seen) == (["nb", "ka"], ["my.txt"])
-    assert stop_words.chosen_languages(None, seen) == ([], [])
+    assert languages.chosen_languages("auto", seen) == (["de", "en"], [])
+    assert languages.chosen_languages("auto", Counter({"": 5})) == (["en"], [])
+    assert languages.chosen_languages("fr, Spanish,my.txt,auto", seen)[0] == ["fr", "es", "de", "en"]
+    assert languages.chosen_languages("NO,norwegian,ka,my.txt", seen) == (["nb", "ka"], ["my.txt"])
+    assert languages.chosen_languages(None, seen) == ([], [])
 
 
 def corpus_of(tmp_path, texts, **words):
@@ -146,17 +145,6 @@ def test_without_a_package_texts_lose_the_english_words_of_scikit_learn(tmp_path
         corpus_of(tmp_path, [ARTICLE["de"]], stop_words="german")
     with pytest.raises(ValueError, match=r"language that is recognised, and pip install 'sparsemix\[texts\]'"):
         corpus_of(tmp_path, [ARTICLE["de"]], merge_forms=True)
-
-
-def test_derived_stop_words_are_frequent_and_evenly_spread():
-    """Words at random places are found; words that crowd in a tenth of the documents, and rare words, are not."""
-    rng = np.random.default_rng(0)
-    texts = []
-    for i in range(200):
-        words = [*rng.choice(["even0", "even1", "even2"], 30), *(15 * [f"topic{i % 8}"]), f"rare{i % 50}"]
-        texts.append(" ".join(words))
-    assert stop_words.derived(texts, str.split) == {"even0", "even1", "even2"}
-    assert stop_words.derived(texts[:20], str.split) == set()
 
 
 @pytest.mark.usefixtures("extra")

@@ -6,7 +6,6 @@ import joblib
 import numpy as np
 import pytest
 
-from sparsemix import report
 from sparsemix.__main__ import main
 from sparsemix._commands import names as _names
 from sparsemix._commands.names import read_report
@@ -76,29 +75,6 @@ def test_wrong_names_change_nothing(folder, tmp_path, capsys):
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
-def test_each_kind_of_share_has_its_name(folder):
-    """Long documents count more in a token share, and not in a document share."""
-    model = joblib.load(folder / "model.joblib")
-    assert "token_share" in table(folder / "topics.csv")[0]
-    assert "document_share" in table(folder / "documents.csv")[0]
-    for name in ("over_time.csv", "by_group.csv"):
-        assert "mean_document_share" in table(folder / name)[0]
-    for name in ("topics", "documents", "over_time", "by_group"):
-        assert not {"share", "weight"} & set(table(folder / f"{name}.csv")[0])
-    page = (folder / "report.html").read_text(encoding="utf-8")
-    assert "Mean document share over time" in page
-    assert "means over time and by group count each document once" in page
-    texts = ["apple pear plum " * 5, "guitar violin"]
-    shares, tokens = model.transform(texts), np.array([15, 2])
-    counts = model["counts"].transform(texts)
-    found = report(model["topics"], counts, groups=["a", "a"])
-    for row in found.table():
-        k = row["topic"]
-        assert row["token_share"] == pytest.approx(tokens @ shares[:, k] / 17, abs=1e-6)
-        topic = next(topic for topic in found.data["topics"] if topic["id"] == k)
-        assert topic["strata"][0][0] == pytest.approx(shares[:, k].mean(), abs=1e-3)
-
-
 def test_names_go_to_documents_periods_and_groups(folder, tmp_path):
     """The tables are those of the topics, with shares of one name added. An empty table of names undoes it."""
     names, tables = tmp_path / "names.csv", ("documents.csv", "over_time.csv", "by_group.csv", "topics.csv")
@@ -146,7 +122,7 @@ def test_a_name_that_cannot_be_written_changes_no_file(folder, tmp_path, monkeyp
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(_names, "rename_documents", full)
+    monkeypatch.setattr(_names, "renamed_documents", full)
     with pytest.raises(SystemExit, match="2"):
         main(["report", str(folder), "--names", str(tmp_path / "names.csv")])
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from sparsemix.__main__ import main
-from sparsemix._commands.quality.alike import fillers, likenesses
+from sparsemix._commands.quality import fillers, likenesses
 from sparsemix._commands.reading.corpus import Fields, Words, read_corpus
 from sparsemix._commands.reading.passages import passages
 
@@ -53,7 +53,7 @@ def test_a_single_long_text_becomes_passages(tmp_path):
     corpus = read_corpus(tmp_path / "a.csv", words=ALL, fields=Fields("text", "id", "day"), passages=100)
     assert corpus.names[:2] == ["7, passage 1", "7, passage 2"]
     assert corpus.names[-1] == "8, passage 1"
-    assert corpus.dates[0] == "2024-01-01"
+    assert corpus.known("date")[0] == "2024-01-01"
 
 
 def test_wrapped_lines_are_one_text(tmp_path):
@@ -74,16 +74,15 @@ def test_topics_that_repeat_are_found():
     corpus = distinct.mean(axis=0)
     components = np.vstack([distinct, distinct[2] * 7 + 1e-4, corpus * 100])
     order = [2, 0, 1, 9, 8, 3, 4, 5, 6, 7]
-    assert likenesses(components, corpus, order) == [*8 * [None], 2, "the corpus"]
-    assert likenesses(components, corpus, [8, *order])[2] == 8
-    assert likenesses(components[[0, 9]], corpus, [0, 1]) == [None, None]  # the corpus is the mean of few topics
+    assert likenesses(components, corpus, order) == [*8 * [""], "topic 2", "the corpus"]
+    assert likenesses(components, corpus, [8, *order])[2] == "topic 8"
+    assert likenesses(components[[0, 9]], corpus, [0, 1]) == ["", ""]  # the corpus is the mean of few topics
 
 
 def test_fillers_are_words_of_many_topics():
     lists = [["using", f"a{i}", *(["package"] if i < 5 else [])] for i in range(20)]
     assert fillers(lists) == [("using", 20), ("package", 5)]
-    assert fillers(lists[:4]) == [("using", 4), ("package", 4)]  # half of the topics
-    assert fillers(lists[:2]) == []
+    assert fillers(lists[:4]) == []
 
 
 def test_the_number_of_topics_follows_from_the_corpus(tmp_path, capsys):
@@ -124,16 +123,13 @@ def test_the_number_of_topics_follows_from_the_corpus(tmp_path, capsys):
     assert "like topic" in printed or "like the corpus" in printed
 
 
-def test_options_without_an_effect_and_unreadable_dates_are_told(tmp_path, capsys):
+def test_unreadable_dates_are_told(tmp_path, capsys):
     (tmp_path / "a.csv").write_text("text,day\n" + "\n".join(f"apple pear,{day}" for day in ["soon", "2024-01-02"] * 9))
     command = ["topics", str(tmp_path / "a.csv"), "--output", str(tmp_path / "out"), "--max-df", "1.0", "--force"]
-    main([*command, "--date", "day", "--glob", "*.x", "--window", "3", "--max-iter", "1"])
+    main([*command, "--date", "day", "--max-iter", "1"])
     told = capsys.readouterr().err
     soon = 3 * "'soon' of apple pear, "
     assert f"9 of 18 dates are not read ({soon}...); write them like 2024-01-31" in told
-    assert "--glob has no effect" in told
-    assert "--window has no effect" in told
-    assert "--date has" not in told
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs Linux")

@@ -71,15 +71,3 @@ def test_the_saved_pipeline_joins_phrases_in_new_texts(tmp_path, estimator):
     corpus = read_corpus(tmp_path / "a.txt", words=Words(phrases=True))
     assert corpus.facts["phrases"] == "1 (new_york, ...)"
     assert not {"new", "york"} & set(corpus.feature_names)
-
-
-def test_skops_saves_phrases(tmp_path):
-    io = pytest.importorskip("skops.io")
-    (tmp_path / "a.txt").write_text("\n".join(60 * ["New York, more of it in New York", "plum, pear and cherry"]))
-    command = ["topics", str(tmp_path / "a.txt"), "--phrases", "--max-df", "1.0", "--max-iter", "1"]
-    main([*command, "--model-format", "skops", "--output", str(tmp_path / "out")])
-    path = tmp_path / "out" / "model.skops"
-    types = io.get_untrusted_types(file=path)
-    assert sorted(name.rpartition(".")[2] for name in types) == ["CleanedVectorizer", "SparseSCVB0LDA", "Tokenizer"]
-    vectorizer = io.load(path, trusted=types)[0]
-    assert vectorizer.inverse_transform(vectorizer.transform(["to new york"]))[0].tolist() == ["new_york"]

@@ -10,13 +10,12 @@ import joblib
 import numpy as np
 import pytest
 from killed import Killed, killed_after
-from sklearn.feature_extraction.text import CountVectorizer
 from test_topics_command import THEMES, write_csv, write_folder, write_json_lines, write_lines, write_packed_lines
 
 import sparsemix
 from sparsemix.__main__ import main
 from sparsemix._commands.reading import corpus as _corpus
-from sparsemix._commands.reading import on_disk
+from sparsemix._commands.reading import counting
 from sparsemix._commands.reading.corpus import Fields, Words, read_corpus
 from sparsemix.blocks._readers.arrays import map_of
 
@@ -36,9 +35,8 @@ def texts():
 @pytest.fixture
 def small(monkeypatch):
     """Everything that is done beyond some size is done."""
-    monkeypatch.setattr(on_disk, "MOST_WORDS", 5)
-    monkeypatch.setattr(on_disk, "DOCUMENTS", 7)
-    monkeypatch.setattr(on_disk, "MOST_ENTRIES", 100)
+    monkeypatch.setattr(counting, "DOCUMENTS", 7)
+    monkeypatch.setattr(_corpus, "LARGE", 0)
 
 
 WORDS = [Words(), Words(min_df=2, max_df=0.5), Words(phrases=True, min_df=3), Words("words", stop_words=None)]
@@ -53,7 +51,7 @@ def test_a_corpus_on_disk_is_the_one_in_memory(tmp_path, texts, write, words):
     scratch.mkdir()
     fields = Fields("body", group="folder" if write is write_folder else "body")
     here = read_corpus(path, fields=fields, words=words)
-    there = read_corpus(path, fields=fields, words=words, where="disk", scratch=lambda: str(scratch))
+    there = read_corpus(path, fields=fields, words=words, scratch=lambda: str(scratch))
     assert there.folder == str(scratch)
     assert map_of(there.counts.data) is not None
     assert (here.counts != there.counts).nnz == 0
@@ -67,20 +65,8 @@ def test_a_corpus_on_disk_is_the_one_in_memory(tmp_path, texts, write, words):
         mine, other = getattr(there, name), getattr(here, name)
         assert len(mine) == len(other) == n
         assert [mine[i] for i in range(n)] == [other[i] for i in range(n)]
-    assert (there.groups, there.dates) == (here.groups, here.dates)
+    assert (there.values("group"), there.values("date")) == (here.values("group"), here.values("date"))
     assert (there.left_out, there.warnings) == (here.left_out, here.warnings)
-
-
-@pytest.mark.usefixtures("small")
-def test_a_given_vocabulary_or_a_fitted_vectorizer_is_counted_with(tmp_path, texts):
-    path = write_lines(tmp_path / "corpus", texts, None)[0]
-    (tmp_path / "words.txt").write_text("apple\nriver\nzebra\n")
-    joblib.dump(CountVectorizer(min_df=3).fit(texts), tmp_path / "fitted")
-    for words in (Words(vocabulary=tmp_path / "words.txt"), Words(vectorizer=tmp_path / "fitted")):
-        here = read_corpus(path, words=words)
-        there = read_corpus(path, words=words, where="disk", scratch=lambda: str(tmp_path))
-        assert (here.counts != there.counts).nnz == 0
-        assert there.feature_names.tolist() == here.feature_names.tolist()
 
 
 def test_the_texts_of_one_theme_after_the_other_teach_all_three(tmp_path, capsys, texts, monkeypatch):
@@ -92,7 +78,8 @@ def test_the_texts_of_one_theme_after_the_other_teach_all_three(tmp_path, capsys
     found = {}
     for where in ("memory", "disk"):
         output = tmp_path / where
-        main([*options, "--counts", where, "--output", str(output)])
+        monkeypatch.setattr(_corpus, "LARGE", 0 if where == "disk" else 1 << 30)
+        main([*options, "--output", str(output)])
         printed = capsys.readouterr().out
         assert ("the fit reads" in printed) == (where == "disk")
         assert "238 documents, 2,856 tokens of 12 words; 3 topics from 214 documents, 24 held out" in printed
@@ -120,9 +107,10 @@ def test_the_texts_of_one_theme_after_the_other_teach_all_three(tmp_path, capsys
     assert memory["record"]["facts"].keys() == disk["record"]["facts"].keys()
 
 
+@pytest.mark.usefixtures("small")
 def test_early_stopping_and_sparse_lda_learn_from_disk(tmp_path, texts):
     path = write_lines(tmp_path / "corpus", texts, None)[0]
-    common = ["topics", path, "--n-components", "3", "--counts", "disk", "--force", "--output", str(tmp_path / "out")]
+    common = ["topics", path, "--n-components", "3", "--force", "--output", str(tmp_path / "out")]
     main(common)
     model = joblib.load(tmp_path / "out" / "model.joblib")["topics"]
     assert model.stop_reason_
@@ -137,8 +125,9 @@ def test_early_stopping_and_sparse_lda_learn_from_disk(tmp_path, texts):
 def test_a_killed_run_goes_on_from_its_checkpoint(tmp_path, texts, where, estimator, monkeypatch, capsys):
     """To the bits of one that nothing happened to; other topics are another fit, which is said."""
     monkeypatch.setattr("sparsemix._commands.topics.BLOCK_BYTES", 1000)
+    monkeypatch.setattr(_corpus, "LARGE", 0 if where == "disk" else 1 << 30)
     path = write_lines(tmp_path / "corpus", texts, None)[0]
-    options = ["topics", path, "--n-components", "3", "--counts", where, "--estimator", estimator, "--max-iter", "6"]
+    options = ["topics", path, "--n-components", "3", "--estimator", estimator, "--max-iter", "6"]
     main([*options, "--output", str(tmp_path / "whole")])
     options += ["--output", str(tmp_path / "out"), "--checkpoint", str(tmp_path / "state")]
     revive = killed_after(3, monkeypatch)
@@ -146,12 +135,12 @@ def test_a_killed_run_goes_on_from_its_checkpoint(tmp_path, texts, where, estima
         main(options)
     revive()
     (tmp_path / "out").mkdir()
-    (tmp_path / "out" / "scratch0").mkdir()  # as where there was no time to clear it
+    (tmp_path / "out" / ".outputs-0").mkdir()  # as where there was no time to clear it
     capsys.readouterr()
     main(options)
     whole, resumed = (joblib.load(tmp_path / name / "model.joblib")["topics"] for name in ("whole", "out"))
     np.testing.assert_array_equal(whole.components_, resumed.components_)
-    assert ("scratch0 holds counts of a killed run" in capsys.readouterr().err) == (where == "disk")
+    assert ".outputs-0 holds files of a run that failed" in capsys.readouterr().err
     options[3] = "4"
     with pytest.raises(SystemExit):
         main([*options, "--force"])
@@ -167,47 +156,14 @@ def test_texts_above_some_size_go_to_disk(tmp_path, texts, monkeypatch):
 
     def folder(path, limit, **options):
         monkeypatch.setattr(_corpus, "LARGE", limit)
-        return read_corpus(path, where="auto", scratch=lambda: str(read[1]), **options).folder
+        return read_corpus(path, scratch=lambda: str(read[1]), **options).folder
 
     assert folder(path, size) is None
     assert folder(path, size - 1) == str(read[1])
     assert folder(packed, 4 * os.path.getsize(packed) - 1) == str(read[1])
-    assert folder(path, 0, words=Words(gaps="close")) is None
-    joblib.dump(CountVectorizer(), tmp_path / "unfitted")
-    assert folder(path, 0, words=Words(vectorizer=tmp_path / "unfitted")) is None
+    assert folder(path, 0, words=Words(in_order=True)) is None
     write_folder(tmp_path / "folder", texts[:5], None)
     assert folder(tmp_path / "folder", 0) == str(read[1])
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--estimator", "SkipGramTopicModel"], "estimators of word sequences need them in memory"),
-        (["--vectorizer", "UNFITTED"], "is not fitted, which needs all texts in memory"),
-        (["--min-df", "1000"], "No words are left of 240 documents"),
-        (["--min-df", "200", "--max-df", "10"], "max_df corresponds to < documents than min_df"),
-        (["--min-df", "2.5"], "2.5 is neither a whole number"),
-    ],
-)
-def test_what_cannot_go_to_disk_is_refused_and_leaves_nothing(tmp_path, texts, capsys, options, message):
-    joblib.dump(CountVectorizer(), tmp_path / "UNFITTED")
-    options = [str(tmp_path / option) if option.isupper() else option for option in options]
-    path = write_lines(tmp_path / "corpus", texts, None)[0]
-    with pytest.raises(SystemExit) as caught:
-        main(["topics", path, *options, "--counts", "disk", "--output", str(tmp_path / "out")])
-    assert caught.value.code == 2
-    error = capsys.readouterr().err
-    assert message in error
-    assert error.count("\n") == 1
-    assert not (tmp_path / "out").exists()
-
-
-def test_counts_are_read_whole(tmp_path, capsys):
-    (tmp_path / "docword.x.txt").write_text("2\n2\n2\n1 1 3\n2 2 4\n")
-    (tmp_path / "vocab.x.txt").write_text("one\ntwo\n")
-    with pytest.raises(SystemExit):
-        main(["topics", str(tmp_path / "docword.x.txt"), "--counts", "disk", "--output", str(tmp_path / "out")])
-    assert "holds counts, which are read whole; use sparsemix.blocks.fit" in capsys.readouterr().err
 
 
 PEAK = """
@@ -217,7 +173,8 @@ def anonymous():
     with open("/proc/self/status") as file:
         return next(int(line.split()[1]) << 10 for line in file if line.startswith("RssAnon"))
 from sparsemix._commands import topics
-topics.BLOCK_BYTES = 1 << 20
+from sparsemix._commands.reading import corpus
+topics.BLOCK_BYTES, corpus.LARGE = 1 << 20, 0
 before, most, over = anonymous(), 0, threading.Event()
 def watch():
     global most
@@ -251,9 +208,9 @@ def test_memory_does_not_grow_with_the_texts(tmp_path):
         path = tmp_path / f"{n}.txt"
         write_abstracts(path, n)
         options = ["--max-iter", "2", "--n-components", "20", "--n-jobs", "1", "--output", str(tmp_path / f"out{n}")]
-        command = [sys.executable, "-W", "ignore", "-c", PEAK, "topics", str(path), "--counts", "disk", *options]
+        command = [sys.executable, "-W", "ignore", "-c", PEAK, "topics", str(path), *options]
         out = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, timeout=200, check=True)
         added[n] = int(out.stdout.rpartition(" ")[2])
     more = sizes[1] - sizes[0]
     # blocks, which the few do not fill, and what the allocator keeps; in memory it is 25 MB more
-    assert added[sizes[1]] - added[sizes[0]] < more * (80 + 2 * 60) + (14 << 20)
+    assert added[sizes[1]] - added[sizes[0]] < more * (400 + 2 * 60) + (14 << 20)

@@ -7,7 +7,7 @@ from scipy import sparse
 from sparsemix import SparseLDA, report
 from sparsemix._report import naming
 from sparsemix._report.changes import Usage, contrasts
-from sparsemix._report.printed import merged_words, static_content
+from sparsemix._report.page import merged_words, static_content
 
 WORDS = ["apple", "pear", "plum", "cherry", "river", "lake", "ocean", "brook", "guitar", "violin", "flute", "drum"]
 

@@ -4,7 +4,7 @@ import json
 import os
 import sys
 import tomllib
-from datetime import date, datetime
+from datetime import date
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -28,7 +28,7 @@ from sparsemix import (
 )
 from sparsemix._estimator.writing import replacing
 from sparsemix._report import dates as _dates
-from sparsemix._report import gathering, layout, page, relevance, strata
+from sparsemix._report import gathering, layout, page, relevance
 from sparsemix.metrics import topic_coherence
 
 HOSTILE = [
@@ -200,22 +200,6 @@ def test_few_topics_and_equal_ones_have_places(n):
 
 
 @pytest.mark.parametrize(
-    ("value", "day"),
-    [
-        ("2024-02-29", (2024, 2, 29)), ("2024-02-29T12:30:00Z", (2024, 2, 29)), ("2024/02/29", (2024, 2, 29)),
-        ("2024-02", (2024, 2, 1)), ("1987", (1987, 1, 1)), (1987, (1987, 1, 1)), (1987.0, (1987, 1, 1)),
-        (20240229, (2024, 2, 29)), (1e8, (1973, 3, 3)), ("1700000000", (2023, 11, 14)),
-        ("Mon, 20 Nov 1995 19:12:08 -0500", (1995, 11, 20)), (np.datetime64("2020-05-06T10"), (2020, 5, 6)),
-        (datetime(2020, 5, 6, 7), (2020, 5, 6)), (date(2020, 5, 6), (2020, 5, 6)), ("soon", None), ("", None),
-        (None, None), (float("nan"), None), (np.datetime64("NaT", "s"), None), (float("inf"), None), (1e300, None),
-        (20249999, None),
-    ],
-)  # fmt: skip
-def test_dates_of_all_kinds_are_read(value, day):
-    assert _dates.read_date(value) == (None if day is None else date(*day))
-
-
-@pytest.mark.parametrize(
     ("values", "labels"),
     [
         (["2024-01-30", None, "2024-02-01"], ["2024-01-30", "2024-01-31", "2024-02-01"]),
@@ -227,26 +211,26 @@ def test_dates_of_all_kinds_are_read(value, day):
     ],
 )
 def test_bins_of_dates(values, labels):
-    codes, found = strata.bins_of_dates(_dates.read_dates(values).days)
+    codes, found = gathering.bins_of_dates(_dates.read_dates(values).days)
     if labels is not None:
         assert found == labels
-    assert len(found) <= 4 * strata.MOST_BINS
+    assert len(found) <= 4 * gathering.MOST_BINS
     for value, code in zip(values, codes, strict=True):
         assert (code == -1) if _dates.read_date(value) is None else str(value)[:3] == found[code][:3]
 
 
 def test_a_date_far_away_does_not_fill_the_page():
-    _, labels = strata.bins_of_dates([date(year, 1, 1) for year in (1000, *range(1990, 2024), 2999)])
-    assert len(labels) <= 4 * strata.MOST_BINS
+    _, labels = gathering.bins_of_dates([date(year, 1, 1) for year in (1000, *range(1990, 2024), 2999)])
+    assert len(labels) <= 4 * gathering.MOST_BINS
 
 
 def test_small_groups_of_very_many_are_one():
     values = [f"g{i:03d}" for i in range(100) for _ in range(2 if i < 50 else 1)]
-    codes, labels = strata.bins_of_groups([*values, None, ""])
+    codes, labels = gathering.bins_of_groups([*values, None, ""])
     assert labels[:2] == ["g000", "g001"]
     assert labels[-1] == "70 other groups"
     assert codes[0] == 0
-    assert codes[-3:].tolist() == [strata.MOST_GROUPS, -1, -1]
+    assert codes[-3:].tolist() == [gathering.MOST_GROUPS, -1, -1]
 
 
 # -- the page

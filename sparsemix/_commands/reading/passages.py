@@ -35,12 +35,9 @@ def cut(documents, n_words, tally):
     """Cut documents into passages and name them. With None for ``n_words``, only a single long text is cut."""
     documents = iter(documents)
     if n_words is None:
-        first = []
-        while sum(not document.missing for document in first) < 2 and (some := list(islice(documents, 1))):
-            first += some
+        first = list(islice(documents, 2))
         documents = chain(first, documents)
-        texts = [document.text for document in first if not document.missing]
-        if len(texts) != 1 or len(WORD.findall(texts[0])) < LONG:
+        if len(first) != 1 or len(WORD.findall(first[0].text)) < LONG:
             yield from documents
             return
         n_words = WORDS

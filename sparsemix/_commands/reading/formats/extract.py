@@ -1,36 +1,39 @@
-"""Texts of files with markup, by libraries: pages, Word, books, papers; XML and notebooks by Python's own."""
+"""Texts of pages, Word, books and papers by libraries; of XML, notebooks and mail by Python's own."""
 
 import json
 import logging
+import mailbox
 import posixpath
 import re
+import shutil
+import tempfile
 import zipfile
-from contextlib import suppress
+from contextlib import closing
+from dataclasses import replace
+from email import message_from_bytes, policy
 from io import BytesIO
 from urllib.parse import unquote
 from xml.etree import ElementTree
 
-from sparsemix._commands.reading.formats.files import damaged, needed, read_whole, unpacked_name
-from sparsemix._commands.reading.formats.records import Document
-from sparsemix.datasets._files import HEAD, open_packed
+from sparsemix._commands.reading.formats.files import damaged, needed, unpacked_name
+from sparsemix._commands.reading.formats.records import NOT_READ, Converter, Document
+from sparsemix.datasets._files import open_packed
 
 # Elements of a page that help to navigate.
 AROUND = ["nav", "header", "footer", "aside", "form", "select", "button"]
 # A word that a paper divides at the end of a line.
 HYPHENATED = re.compile(r"(?<=[^\W\d_])-\n(?=[^\W\d_A-Z])")
+# Quoted lines with the line before them; the mark of a signature with everything after it.
+QUOTED = re.compile(r"(?:^[^\n>]{0,200}:[ \t]*\n(?:[ \t]*\n)?)?(?:^[ \t]*>.*(?:\n|\Z))+", re.MULTILINE)
+SIGNATURE = re.compile(r"^-- ?\r?\n.*", re.MULTILINE | re.DOTALL)
 
 
-def read_document(path, *, encoding, tally, **_):
+def read_document(path, *, tally, **_):
     """The text of a whole file; damaged files and files without text raise an error that names them."""
     ending = next((ending for ending in EXTRACTORS if unpacked_name(path).endswith(ending)), ".html")
     tally.place = path.name
-    if EXTRACTORS[ending] is text_of_page:
-        content = read_whole(path, encodings_of_page(path, encoding), tally)
-    elif ending == ".ipynb":
-        content = read_whole(path, encoding, tally)
-    else:
-        with open_packed(path) as file:
-            content = file.read()
+    with open_packed(path) as file:
+        content = file.read()
     try:
         text = EXTRACTORS[ending](content)
         if "\0" in text:
@@ -46,22 +49,13 @@ def read_document(path, *, encoding, tally, **_):
     yield Document(tally.clean(text), "")
 
 
-def encodings_of_page(path, encodings):
-    """The encodings to try on a page: those given, and then the one that it declares."""
-    with open_packed(path) as file:
-        head = file.peek(HEAD)[:HEAD]
-    with suppress(ImportError):
-        from resiliparse.parse.encoding import detect_encoding
-
-        if b"charset" in head.lower():
-            return f"{encodings},{detect_encoding(head, from_html_meta=True)}"
-    return encodings
-
-
 def text_of_page(page):
-    """The text of a page without navigation; with it if the page has nothing else."""
+    """The text of a page without navigation; with it if the page has nothing else. Bytes have a declared encoding."""
     from resiliparse.extract.html2text import extract_plain_text
+    from resiliparse.parse.encoding import bytes_to_str, detect_encoding
 
+    if isinstance(page, bytes):
+        page = bytes_to_str(page, detect_encoding(page, from_html_meta=True))
     options = {"alt_texts": False, "list_bullets": False}
     return extract_plain_text(page, skip_elements=AROUND, **options) or extract_plain_text(page, **options)
 
@@ -83,7 +77,7 @@ def text_of_book(content):
         names = [pages[item.get("idref")] for item in package.iterfind(".//{*}itemref")]
         folder = posixpath.dirname(name)
         contents = (book.read(posixpath.normpath(posixpath.join(folder, unquote(page)))) for page in names)
-        return "\n\n".join(text_of_page(content.decode()) for content in contents)
+        return "\n\n".join(text_of_page(content) for content in contents)
 
 
 class Strict(logging.Handler):
@@ -126,3 +120,49 @@ EXTRACTORS = {
     ".html": text_of_page, ".htm": text_of_page, ".xhtml": text_of_page, ".docx": text_of_word, ".epub": text_of_book,
     ".pdf": text_of_paper, ".xml": text_of_xml, ".ipynb": text_of_notebook,
 }  # fmt: skip
+
+
+def read_mail(path, *, fields, tally, **_):
+    """Messages with the fields text, subject, from, to and date; without quotations, signatures and attachments."""
+    converter = Converter(fields, tally)
+    one = unpacked_name(path).endswith(".eml")
+    for number, raw in enumerate(messages(path, one), start=1):
+        place = f"message {number}"
+        try:
+            record = record_of(message_from_bytes(raw, policy=policy.default))
+        except Exception as error:  # the parser of headers lets errors of many kinds through
+            reason = needed(path, error) if isinstance(error, ImportError) else f"{type(error).__name__}: {error}"
+            tally.skip(f"{path.name}, {place}", reason)
+            yield Document("", place, missing=NOT_READ)
+            continue
+        document = converter.document(record, f"{path}, {place}")
+        yield document if fields.id else replace(document, name="" if one else record["subject"] or place)
+
+
+def messages(path, one):
+    """Bytes of the messages of a file, or of the file if it is one message."""
+    with open_packed(path) as file:
+        if one:
+            yield file.read()
+            return
+        with tempfile.TemporaryDirectory() as folder:  # unpacked, and nothing changes the user's mail box
+            with open(f"{folder}/mail", "wb") as copy:
+                shutil.copyfileobj(file, copy)
+            with closing(mailbox.mbox(copy.name, create=False)) as box:
+                yield from (box.get_bytes(key).replace(b"\n>From ", b"\nFrom ") for key in box.iterkeys())
+
+
+def record_of(message):
+    """The fields of a message."""
+    if not message.keys():
+        raise ValueError("it has no header, so it is no message")
+    part = message.get_body(preferencelist=("plain", "html"))
+    body = "" if part is None else part.get_content()
+    if part is not None and part.get_content_type() == "text/html":
+        body = text_of_page(body)
+    body = QUOTED.sub("", SIGNATURE.sub("", body.replace("\r\n", "\n")))
+    subject = str(message["subject"] or "")
+    return {
+        "text": f"{subject}\n\n{body}".strip(), "subject": subject, "from": str(message["from"] or ""),
+        "to": str(message["to"] or ""), "date": str(message["date"] or ""),
+    }  # fmt: skip

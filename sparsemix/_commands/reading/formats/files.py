@@ -18,10 +18,10 @@ from sparsemix.datasets._files import HEAD, open_packed
 NO_TEXT = {b"%PDF": ".pdf", b"PK\x03\x04": ".docx, .epub, .xlsx or .zip", b"{\\rtf": ".rtf"}
 ENDINGS = (".gz", ".bz2", ".xz", ".zst")
 # Byte order marks. UTF-32 comes before UTF-16, whose mark is a prefix of its mark.
-MARKS = [
-    (codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF32_LE, "utf-32-le"), (codecs.BOM_UTF32_BE, "utf-32-be"),
-    (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"),
-]  # fmt: skip
+MARKS = {
+    codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF32_LE: "utf-32", codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16",
+}  # fmt: skip
 # Characters of a line; longer input is not text, or is a decompression bomb. Bytes that are read at once.
 LONGEST_LINE, PIECE = 1 << 26, 1 << 20
 # Size at which a temporary file moves to disk, and the smaller size if other data are on disk too.
@@ -31,20 +31,14 @@ LONE = re.compile("[\ud800-\udfff]")
 
 @dataclass
 class Tally:
-    """Problems found while reading, for warnings, and the options that had an effect (``used``).
-
-    ``place`` is what is read now.
-    """
+    """What reading finds: problems for warnings, facts with their labels, and the place that is read now."""
 
     place: str = ""
     bad_characters: int = 0
     damaged: list = field(default_factory=list)
-    used: set = field(default_factory=set)
-    without_text: int = 0
     skipped: list = field(default_factory=list)
-    other_files: tuple = ()
+    facts: dict = field(default_factory=dict)
     passages: int = 0
-    sheets: list = field(default_factory=list)
 
     def clean(self, text):
         """The text in composed characters; replaces and counts undecodable bytes and surrogates."""
@@ -72,11 +66,7 @@ def open_text(path, encoding):
     encoding = encoding_of(path, encoding)
     with open_packed(path) as file:
         head = file.peek(HEAD)[:HEAD]
-        for mark, called in MARKS:
-            if head.startswith(mark):
-                file.read(len(mark))
-                encoding, head = called, head[len(mark) :]
-                break
+        encoding = next((called for mark, called in MARKS.items() if head.startswith(mark)), encoding)
         if ending := next((ending for mark, ending in NO_TEXT.items() if head.startswith(mark)), None):
             raise ValueError(f"{path} is not text, but begins like a {ending} file; give it that ending.")
         if "\0" in head.decode(encoding, errors="replace"):
@@ -167,7 +157,7 @@ def on_disk(path):
 
 
 def scratch_file(owner, folder=None):
-    """A temporary file that moves to disk once it is large (earlier with a folder); closed with its owner."""
+    """A temporary file that moves to disk once it is large; closed with its owner."""
     file = tempfile.SpooledTemporaryFile(max_size=LITTLE if folder else IN_MEMORY, dir=folder)  # noqa: SIM115
     weakref.finalize(owner, file.close)
     return file

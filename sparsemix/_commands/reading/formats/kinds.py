@@ -1,17 +1,14 @@
 """Every kind of file as a stream of documents, by its format; a folder holds files of these kinds."""
 
 import os
-import re
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
-from sparsemix._commands.reading.formats.extract import EXTRACTORS, read_document
+from sparsemix._commands.reading.formats.extract import EXTRACTORS, read_document, read_mail
 from sparsemix._commands.reading.formats.files import ENDINGS, lines, read_whole, unpacked_name
-from sparsemix._commands.reading.formats.mail import read_mail
 from sparsemix._commands.reading.formats.records import NOT_READ, Document, first_words
 from sparsemix._commands.reading.formats.tables import read_excel, read_json, read_parquet, read_table
-from sparsemix.datasets._files import HEAD, open_packed
 
 # Without --glob, a folder's files with this ending are read; if there are none, all files that hold text.
 PLAIN = "*.txt"
@@ -30,11 +27,9 @@ def read_text(path, *, encoding, tally, **_):
 
 def refuse(path, **_):
     """Raise for a file that must be converted first."""
-    if unpacked_name(path).endswith(ARCHIVES):
-        raise ValueError(f"{path} is an archive; unpack it, and give the folder.")
     raise ValueError(
-        f"{path} is of a kind that is not read; save it as .docx, .pdf or text, for example by "
-        "soffice --headless --convert-to txt."
+        f"{path} is of a kind that is not read; unpack an archive, and save a file as .docx, .pdf or text, for example "
+        "by soffice --headless --convert-to txt."
     )
 
 
@@ -45,10 +40,12 @@ def read_folder(path, *, glob, encoding, fields, tally):
     folder that contains its file.
     """
     files = files_of(path, glob)
-    tally.other_files = unread_files(path, files)
+    others = Counter(file.suffix.lower() or file.name for file in set(seen_files(path, "*")).difference(files))
+    if others:
+        some = ", ".join(f"{-n:,} {ending}" for n, ending in sorted((-n, ending) for ending, n in others.items()))
+        tally.facts["files not read"] = f"{some} (--glob '*' reads all files that hold text)"
     by_folder = fields.group == "folder"
     within = replace(fields, group=None) if by_folder else fields
-    tally.used.update(["--glob", "--group"] if by_folder else ["--glob"])
     n, first = 0, None
     for file in files:
         name = file.relative_to(path).as_posix()
@@ -99,34 +96,16 @@ def files_of(path, glob=None):
 def seen_files(path, *patterns):
     """Files that match a pattern, sorted, without hidden ones."""
     files = {file for pattern in patterns for file in path.rglob(pattern)}
-    return sorted(file for file in files if not hidden(file.relative_to(path)) and file.is_file())
-
-
-def hidden(path):
-    """Whether a file, or a folder that contains it, begins with a dot."""
-    return any(part.startswith(".") for part in path.parts)
-
-
-def unread_files(path, files):
-    """Endings of files that are not read, without hidden files, and their numbers; most frequent first."""
-    others = sorted(set(seen_files(path, "*")).difference(files))
-    found = Counter(file.suffix.lower() or file.name for file in others)
-    return tuple(sorted(found.items(), key=lambda item: (-item[1], item[0])))
+    hidden = (any(part.startswith(".") for part in file.relative_to(path).parts) for file in sorted(files))
+    return [file for file, is_hidden in zip(sorted(files), hidden, strict=True) if not is_hidden and file.is_file()]
 
 
 def kind_of_file(path):
-    """The format of a file, by its ending; pages and mail boxes also by their beginning."""
-    for kind, (_, endings) in READERS.items():
-        if unpacked_name(path).endswith(endings):
-            return kind
-    if path.is_file():
-        with open_packed(path) as file:
-            head = file.peek(HEAD)[:HEAD]
-        return next((kind for kind, beginning in BEGINNINGS.items() if beginning.match(head)), "lines")
-    return "lines"
+    """The format of a file, by its ending."""
+    name = unpacked_name(path)
+    return next((kind for kind, (_, endings) in READERS.items() if name.endswith(endings)), "lines")
 
 
-ARCHIVES = (".zip", ".tar", ".tgz", ".tbz2", ".txz", ".7z", ".rar")
 # Readers, and the endings of their files. Each yields documents.
 READERS = {
     "folder": (read_folder, ()),
@@ -138,14 +117,10 @@ READERS = {
     "excel": (read_excel, (".xlsx", ".xlsm")),
     "document": (read_document, tuple(EXTRACTORS)),
     "mail": (read_mail, (".eml", ".mbox")),
-    "other": (refuse, (*ARCHIVES, ".doc", ".odt", ".odp", ".ppt", ".pptx", ".rtf", ".xls", ".ods")),
+    "other": (refuse, (
+        ".zip", ".tar", ".tgz", ".tbz2", ".txz", ".7z", ".rar", ".doc", ".odt", ".odp", ".ppt", ".pptx", ".rtf", ".xls",
+        ".ods",
+    )),
 }  # fmt: skip
 # Kinds of files that a folder without *.txt is searched for: texts, no tables.
 HOLD_TEXT = ("text", "document", "mail")
-# First bytes of formats, for files whose names do not show the format.
-BEGINNINGS = {
-    "document": re.compile(
-        rb"\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype html|html\b)", re.IGNORECASE | re.DOTALL
-    ),
-    "mail": re.compile(rb"From \S+ .*\n(?:[\w-]+:[ \t].*\n)"),
-}

@@ -6,15 +6,16 @@ from dataclasses import dataclass
 FIRST_WORDS = 60  # characters of the name of a text without an id
 ABSENT = object()
 # Reasons for which a document is left out.
-NO_TEXT, NOT_READ = "no text", "not read"
+NO_TEXT, NOT_READ, COPY, NO_KNOWN_WORD = "no text", "not read", "copy", "no known word"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Document:
     """A text with its name, date and group, and its place in the input.
 
     ``file`` is the path inside a folder, or the file name. ``row`` counts from 1: the line of a file of lines, the
-    record of a table, the message of a mail box. ``missing`` is the reason why there is no text.
+    record of a table, the message of a mail box. ``missing`` is the reason why the document is left out, or "";
+    ``copy_of`` the number of the first document with the same text, or -1.
     """
 
     text: str
@@ -24,6 +25,8 @@ class Document:
     file: str = ""
     row: int = 0
     missing: str = ""
+    language: str = ""
+    copy_of: int = -1
 
 
 @dataclass(frozen=True)
@@ -43,27 +46,23 @@ class Fields:
     sheet: str | None = None
 
 
-class Kept:
-    """Converter of records to documents, by the names of their fields."""
+class Converter:
+    """Makes documents of records, by the names of their fields."""
 
     def __init__(self, fields, tally):
-        self.fields = fields
-        self.tally = tally
-        self.seen = False
-        self.texts = [fields.text]
+        self.fields, self.tally = fields, tally
+        self.texts = None  # names of the fields of text, from the first record
 
     def check_names(self, names, where):
         """Raise if the columns of a table, or the first record, lack one of the fields, or have one twice."""
-        self.seen = True
         if twice := [name for name, n in Counter(list(names)).items() if n > 1 and name]:
             raise ValueError(f"{where} has two columns of the name {twice[0]!r}; rename one.")
         record, fields = names if isinstance(names, dict) else dict.fromkeys(names), self.fields
-        if value_of(record, fields.text) is ABSENT:
-            self.texts = [name.strip() for name in fields.text.split(",")]
-        options = {"--id": fields.id, "--date": fields.date, "--group": fields.group}
-        self.tally.used.update(option for option, name in options.items() if name)
-        self.tally.used.update(["--field", *(["--date-format"] if fields.date and fields.date_format else [])])
-        for option, name in [*(("--field", name) for name in self.texts), *options.items()]:
+        whole = value_of(record, fields.text) is not ABSENT
+        self.texts = [fields.text] if whole else [name.strip() for name in fields.text.split(",")]
+        options = [("--field", name) for name in self.texts]
+        options += [("--id", fields.id), ("--date", fields.date), ("--group", fields.group)]
+        for option, name in options:
             if name is not None and value_of(record, name) is ABSENT:
                 has = ", ".join(map(repr, list(names)[:12])) or "no fields"
                 what = "text in the field" if option == "--field" else "field"
@@ -75,20 +74,16 @@ class Kept:
         return [name for name in names if any(part == name or part.startswith(f"{name}.") for part in wanted)]
 
     def document(self, record, where):
-        """The document of a record; a null text is counted, and its document is marked. ``where`` has its path."""
+        """The document of a record, which is marked if its text is null. ``where`` has its path."""
         if not isinstance(record, dict):
             raise ValueError(f"{where} has no text in the field {self.fields.text!r} (it has no fields).")
-        if not self.seen:
+        if self.texts is None:
             self.check_names(record, where)
         self.tally.place = where
-        texts = [self.text_of(record, name, where) for name in self.texts]
-        if not (texts := [text for text in texts if text is not None]):
-            self.tally.without_text += 1
+        texts = [text for name in self.texts if (text := self.text_of(record, name, where)) is not None]
         text = "\n\n".join(texts)
-        name, date, group = (
-            self.tally.clean(plain(value_of(record, field))) if field else ""
-            for field in (self.fields.id, self.fields.date, self.fields.group)
-        )
+        values = (value_of(record, name) for name in (self.fields.id, self.fields.date, self.fields.group))
+        name, date, group = (self.tally.clean("" if value in (None, ABSENT) else str(value)) for value in values)
         name = name or first_words(text) or where.rpartition(", ")[2]
         return Document(text, name, date, group, missing="" if texts else NO_TEXT)
 
@@ -100,28 +95,20 @@ class Kept:
         if text is ABSENT or text is None or text != text:  # NaN
             return None
         if not isinstance(text, str):
-            raise ValueError(
-                f"{where} has {type(text).__name__} in the field {name!r}, not text; name another by --field."
-            )
+            kind = type(text).__name__
+            raise ValueError(f"{where} has {kind} in the field {name!r}, not text; name another by --field.")
         return self.tally.clean(text)
 
 
 def value_of(record, name):
     """The value of a field, or of the fields inside it that the name lists with points; ABSENT if there is none."""
-    if not isinstance(record, dict):
+    if not isinstance(record, dict) or name is None:
         return ABSENT
     if name in record:
         return record[name]
-    first, _, rest = name.partition(".")
-    while rest and first not in record:
-        more, _, rest = rest.partition(".")
-        first = f"{first}.{more}"
-    return value_of(record[first], rest) if rest and first in record else ABSENT
-
-
-def plain(value):
-    """A value as text; "" for null and absent values."""
-    return "" if value is None or value is ABSENT else str(value)
+    parts = name.split(".")
+    heads = (".".join(parts[:n]) for n in range(1, len(parts)))
+    return next((value_of(record[head], name[len(head) + 1 :]) for head in heads if head in record), ABSENT)
 
 
 def first_words(text):

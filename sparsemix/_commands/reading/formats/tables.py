@@ -13,11 +13,9 @@ from sparsemix._commands.reading.formats.files import (
     open_text,
     read_whole,
 )
-from sparsemix._commands.reading.formats.records import Document, Kept, first_words
+from sparsemix._commands.reading.formats.records import Converter, Document, first_words
 
 DELIMITERS = ",;\t|"
-# A field has an unclosed quote if at least this many of its lines have the delimiters of a row.
-SWALLOWED = 10
 REMEDY = "a field that begins with a quote must end with one, and quotes inside it must be doubled"
 
 
@@ -28,15 +26,15 @@ def read_table(path, *, encoding, fields, tally, **_):
 
 def documents(rows, where, fields, tally):
     """One document per row that is not empty; the first row has the names of the columns."""
-    kept = Kept(fields, tally)
+    converter = Converter(fields, tally)
     first, names = next(rows, (1, []))
     if not any(names):
         raise ValueError(f"{where} {first} has no names of columns; add them.")
     names = [name.strip() for name in names]
-    kept.check_names(names, f"{where} {first}")
+    converter.check_names(names, f"{where} {first}")
     for number, row in rows:
         if len(row) > 1 or row[0].strip():
-            yield kept.document(dict(zip(names, row, strict=True)), f"{where} {number}")
+            yield converter.document(dict(zip(names, row, strict=True)), f"{where} {number}")
 
 
 def table_rows(path, encoding):
@@ -51,8 +49,12 @@ def table_rows(path, encoding):
                 if quoting == csv.QUOTE_NONE:
                     row = [unquoted(field) for field in row]
                 names = names or row
+                if row and len(row) != len(names):
+                    raise ValueError(
+                        f"{path}, line {number} has {len(row)} fields, but line 1 names {len(names)}; give every row "
+                        "all fields, and quote fields that contain the separator."
+                    )
                 if row:
-                    check_row(row, len(names), delimiter, f"{path}, line {number}")
                     yield number, row
                 number = rows.line_num + 1
         except csv.Error as error:
@@ -74,26 +76,14 @@ def unquoted(field):
     return field[1:-1].replace('""', '"') if len(field) > 1 and field[0] == field[-1] == '"' else field
 
 
-def check_row(row, n_fields, delimiter, where):
-    """Raise for a row with a wrong number of fields, or a field that contains whole rows after an unclosed quote."""
-    if len(row) != n_fields:
-        raise ValueError(
-            f"{where} has {len(row)} fields, but line 1 names {n_fields}; give every row all fields, and quote fields "
-            "that contain the separator."
-        )
-    for inner in (field.splitlines()[1:-1] for field in row):
-        if n_fields > 1 and len(inner) >= SWALLOWED and all(line.count(delimiter) == n_fields - 1 for line in inner):
-            raise ValueError(f"{where} has a quoted field of {len(inner) + 2:,} lines that look like rows; {REMEDY}.")
-
-
 def read_json(path, *, encoding, fields, tally, **_):
     """JSON documents: one value per line, or any sequence of objects, texts, and arrays of them."""
-    kept = Kept(fields, tally)
+    converter = Converter(fields, tally)
     for where, record in json_values(path, encoding, tally):
         if isinstance(record, str):
             yield Document(tally.clean(record), first_words(record))
         else:
-            yield kept.document(record, f"{path}, {where}")
+            yield converter.document(record, f"{path}, {where}")
 
 
 def json_values(path, encoding, tally):
@@ -134,15 +124,15 @@ def read_parquet(path, *, fields, tally, **_):
         from pyarrow import ArrowException, parquet
     except ImportError as error:
         raise ValueError(needed(path, error)) from error
-    kept, n = Kept(fields, tally), 0
+    converter, n = Converter(fields, tally), 0
     try:
         # open the file here: pyarrow does not accept file names that are not UTF-8
         with path.open("rb") as source, parquet.ParquetFile(source) as file:
-            kept.check_names(file.schema_arrow.names, f"{path}, row 1")
-            for batch in file.iter_batches(columns=kept.columns(file.schema_arrow.names)):
+            converter.check_names(file.schema_arrow.names, f"{path}, row 1")
+            for batch in file.iter_batches(columns=converter.columns(file.schema_arrow.names)):
                 for record in batch.to_pylist():
                     n += 1
-                    yield kept.document(record, f"{path}, row {n}")
+                    yield converter.document(record, f"{path}, row {n}")
     except (ArrowException, OSError) as error:
         if getattr(error, "errno", None) is not None:
             raise
@@ -164,10 +154,9 @@ def read_excel(path, *, fields, tally, **_):
     except Exception as error:  # pandas and openpyxl let errors of zipfile and XML through
         raise ValueError(damaged(path, "Excel", error)) from error
     if fields.sheet is not None:
-        tally.used.add("--sheet")
         if fields.sheet not in titles:
             raise ValueError(f"{path} has no sheet {fields.sheet!r} (it has {', '.join(map(repr, titles))}).")
     elif len(titles) > 1:
-        tally.sheets.append((path.name, titles))
+        tally.facts["sheets not read"] = f"{', '.join(titles[1:])} of {path.name} (--sheet NAME reads another)"
     rows = ((i, row) for i, row in enumerate(table.itertuples(index=False, name=None), start=1) if any(row))
     yield from documents(rows, f"{path}, row", fields, tally)

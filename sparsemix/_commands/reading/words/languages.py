@@ -1,7 +1,13 @@
-"""Languages of texts by their codes of ISO 639: the model of py3langid, which the extra ``texts`` installs."""
+"""Languages of texts by their codes of ISO 639, and their stop words: by packages that the extra ``texts`` installs."""
 
+from collections import Counter
 from functools import cache
 from importlib.util import find_spec
+from pathlib import Path
+
+from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+
+from sparsemix._commands.reading.formats.files import Tally, lines, on_disk
 
 # Letters of a text that are looked at, from its middle: titles and licences are at its ends.
 LOOKED_AT = 800
@@ -11,6 +17,11 @@ LEAST_PROBABILITY = 0.6
 # A corpus has a language if it is that of this share of the texts.
 LEAST_SHARE = 0.02
 EXTRA = "pip install 'sparsemix[texts]'"
+# Words that the list of scikit-learn lacks.
+MORE = (
+    "does did doing having just isnt arent wasnt werent dont didnt doesnt hadnt havent wont wouldnt shouldnt im ive "
+    "youre theyre thats"
+)
 
 
 @cache
@@ -47,12 +58,56 @@ def language_of(text):
 
 
 def main_languages(seen):
-    """The languages of a corpus, most frequent first, without those that few texts seem to have.
-
-    Parameters
-    ----------
-    seen : Counter
-        Number of texts of each language; "" for texts without a recognised language.
-    """
+    """The languages of a corpus, from their counts, most frequent first, without those that few texts seem to have."""
     least = LEAST_SHARE * seen.total()
     return [language for language, n in seen.most_common() if language and n >= least]
+
+
+def chosen_languages(given, seen):
+    """Languages whose stop words are skipped, and files of further ones, from a list separated by commas.
+
+    "auto" means the languages of the texts, whose numbers are in ``seen``.
+    """
+    languages, files = [], []
+    for name in filter(None, (part.strip() for part in str(given or "").split(","))):
+        if name.lower() == "auto":
+            languages += main_languages(seen) or ["en"]
+        elif name.lower() in codes():
+            languages.append(codes()[name.lower()])
+        else:
+            files.append(name)
+    return list(dict.fromkeys(languages)), files
+
+
+def listed(language):
+    """The stop words of a language; None for a language without a list."""
+    if language == "en":
+        return {*ENGLISH_STOP_WORDS, *MORE.split()}
+    from stop_words import LANGUAGE_MAPPING, get_stop_words
+    from stopwordsiso import has_lang, stopwords
+
+    if language in LANGUAGE_MAPPING:
+        return set(get_stop_words(language))
+    return stopwords(language) if has_lang(language) else None
+
+
+def words_of_file(name, encoding):
+    """The words of a file, one on each line."""
+    if not Path(name).exists() and name != "-":
+        known = "auto, none, a file, or a language such as de or german" + ("" if model() else f", which needs {EXTRA}")
+        raise ValueError(f"--stop-words {name!r} is neither a file nor a language; give {known}.")
+    with on_disk(name) as path:
+        return [line.lower() for _, line in lines(path, encoding, Tally())]
+
+
+def find_stop_words(given, encoding, languages):
+    """The stop words of the option for texts in these languages, and a sentence on where they come from."""
+    chosen, files = chosen_languages(given, Counter(languages))
+    words, sources = {word for name in files for word in words_of_file(name, encoding)}, [*files]
+    for language in chosen:
+        found = listed(language)
+        words |= found or set()
+        sources.append(language if found is not None else f"{language} (no list)")
+    if model() is None and chosen:
+        sources[-1] += f" (for other languages, {EXTRA})"
+    return words, ", ".join(sources) or "none"

@@ -13,8 +13,6 @@ SAMPLE = 50_000
 # A phrase occurs at least this often, and its strength is at least this: normalised pointwise mutual information, 0 for
 # independent words, 1 for words that occur together only.
 LEAST_COUNT, LEAST_STRENGTH = 5, 0.4
-# Pairs in memory before rare ones are dropped.
-MOST_PAIRS = 5_000_000
 # Characters that may separate the words of a phrase.
 BETWEEN = re.compile(r"[ \t]*(?:\r?\n)?[ \t]*|-")
 
@@ -22,13 +20,7 @@ BETWEEN = re.compile(r"[ \t]*(?:\r?\n)?[ \t]*|-")
 class Tokenizer:
     """Split a text into words: find them by a pattern, replace forms, and join phrases by underscores.
 
-    Parameters
-    ----------
-    pattern : str
-    forms : dict
-        The word to count for a form, such as "topic" for "topics".
-    phrases : dict
-        Keys are phrases of two words, such as "machine_learning".
+    ``forms`` has the word to count for a form; the keys of ``phrases`` are such as "machine_learning".
     """
 
     def __init__(self, pattern, forms=None, phrases=None):
@@ -36,8 +28,6 @@ class Tokenizer:
 
     def __call__(self, text):
         """The words of a text in their order."""
-        if not self.phrases:
-            return [self.forms.get(word, word) for word in re.findall(self.pattern, text)]
         found, last = [], None
         for word, adjacent in self.pairs(text):
             joined = f"{last}_{word}" if adjacent and last is not None else None
@@ -59,17 +49,7 @@ class Tokenizer:
 
 
 def forms_of(counts, language, skipped):
-    """The most frequent form of each word, for words that have several.
-
-    Parameters
-    ----------
-    counts : dict
-        Number of occurrences of each word.
-    language : str
-        Code of the language.
-    skipped : collection of str
-        Stop words, which stay as they are.
-    """
+    """The most frequent form of each word that has several in a language. Skipped words stay as they are."""
     if not language:
         raise ValueError(f"--merge-forms needs texts in a language that is recognised, and {EXTRA}.")
     try:
@@ -100,8 +80,6 @@ def phrases_of(texts, tokenizer, skipped):
                 pairs[last, word] += 1
             last = word
         last = None
-        if len(pairs) > MOST_PAIRS:
-            pairs = Counter({pair: n for pair, n in pairs.items() if n > 1})
     total = words.total()
     return {
         f"{a}_{b}": n for (a, b), n in pairs.items()
@@ -109,30 +87,17 @@ def phrases_of(texts, tokenizer, skipped):
     }  # fmt: skip
 
 
-def learn_tokenizer(pattern, prepare, texts, skipped, *, merge_forms, phrases):
-    """The tokenizer for these texts.
-
-    Parameters
-    ----------
-    pattern : str
-    prepare : callable
-        Cleans a text and converts it to lower case.
-    texts : Texts
-    skipped : collection of str
-        Stop words, which no phrase contains.
-    merge_forms, phrases : bool
-    """
+def learn_tokenizer(words, pattern, prepare, texts, languages, skipped):
+    """The tokenizer of the options for these texts, which ``prepare`` cleans; no phrase contains a skipped word."""
     tokenizer = Tokenizer(pattern)
     rows = np.linspace(0, len(texts) - 1, min(len(texts), SAMPLE)).astype(int)
 
     def prepared():
         return (prepare(text) for text in texts.whole(rows))
 
-    if merge_forms:
-        counts = Counter()
-        for text in prepared():
-            counts.update(tokenizer(text))
-        tokenizer.forms = forms_of(counts, next(iter(main_languages(Counter(texts.languages))), ""), skipped)
-    if phrases:
+    if words.merge_forms:
+        counts = Counter(word for text in prepared() for word in tokenizer(text))
+        tokenizer.forms = forms_of(counts, next(iter(main_languages(Counter(languages))), ""), skipped)
+    if words.phrases:
         tokenizer.phrases = phrases_of(prepared(), tokenizer, skipped)
     return tokenizer

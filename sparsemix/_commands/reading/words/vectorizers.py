@@ -1,95 +1,134 @@
-"""Vectorizers: of the options, of the user, and of the vocabulary of given counts."""
+"""Vectorizers: cleaning of texts, patterns of words in all scripts, and the vocabulary of given counts."""
 
+import html
 import re
+import sys
+import unicodedata
+from functools import cache
 
-import joblib
 import numpy as np
 from sklearn.feature_extraction.text import CountVectorizer
-from sklearn.utils.validation import check_is_fitted
 
-from sparsemix._commands.reading.words.cleaning import cleaned, cleaned_lower, composed, composed_lower
-from sparsemix._commands.reading.words.patterns import PATTERNS, any_word, marks, token_pattern
 from sparsemix.datasets._bag_of_words import read_vocabulary
 from sparsemix.skipgram import TokenSequences
 
-# Python tries the alternatives of a pattern one by one: with more alternatives, counting would take minutes.
+# Characters that NFKC leaves, or changes wrongly: in lower case the capital I with a dot is two characters; apostrophes
+# have several forms; soft hyphens, byte order marks and the stroke that lengthens Arabic words are not letters.
+REPLACED = {"\u0130": "I", "\u00b4": "'", "\u2019": "'", "\u02bc": "'", "\u00ad": "", "\ufeff": "", "\u0640": ""}
+ENTITY = re.compile(r"&(?:[a-zA-Z]{2,8}|#\d{1,7}|#[xX][0-9a-fA-F]{1,6});")
+TAGS = "p|br|hr|div|span|a|b|i|u|em|strong|code|pre|ul|ol|li|dl|dt|dd|h[1-6]|table|t[rdh]|img|font|blockquote|sup|sub"
+TAG = re.compile(rf"</?(?:{TAGS})(?:\s[^<>]{{0,1000}})?/?>", re.IGNORECASE)
+MAIL = re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}")
+ADDRESS = re.compile(r"(?:\b(?:https?|ftp|file)://|\bwww\.)\S+", re.IGNORECASE)
+DOMAIN = re.compile(r"\b(?:[\w-]{1,63}\.){1,8}(?:com|org|net|edu|gov)\b(?:/\S*)?", re.IGNORECASE)
+# English contractions: words with "n't" are function words; other contractions end in a pronoun's verb or a possessive.
+NEGATION = re.compile(r"\b[a-z]{1,12}n't\b", re.IGNORECASE)
+CONTRACTION = re.compile(r"'(?<=\w')(?:s|re|ve|ll|d|m)\b", re.IGNORECASE)
+# What is replaced by a space, and the strings that a text with it has: a search for them is a hundred times faster.
+FRAGMENTS = (
+    (MAIL, ("@",)), (ADDRESS, ("://", "www.")), (DOMAIN, (".com", ".org", ".net", ".edu", ".gov")),
+    (NEGATION, ("n't", "N'T")), (CONTRACTION, ("'",)),
+)  # fmt: skip
+# Scripts without spaces between words: Thai, Lao, Myanmar, Khmer, kana, Han and its extensions.
+UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+UNSPACED += "\U00020000-\U0003ffff"
+UNSPACED_RUN = re.compile(f"[{UNSPACED}]+")
+LETTER = r"[^\W\d_]"
+# Texts need a segmenter if this share of their letters is in runs of this mean length. A run in segmented texts is a
+# word of about two letters; in other texts it is a sentence of ten and more.
+UNSPACED_SHARE, LONG_RUN = 0.05, 6
+# Words with other characters than letters: Python tries the alternatives of a pattern one by one, in minutes.
 MOST_ODD = 2000
-# Patterns of words, whose texts are cleaned. A pattern of the user's own finds everything that is in a text.
-CLEANED = ("letters", "words")
 
 
-class ComposedVectorizer(CountVectorizer):
-    """Count words of texts in composed characters: "é" is one character, and so is a full-width letter."""
-
-    def decode(self, doc):
-        """Decode a text and compose its characters."""
-        return composed(super().decode(doc))
-
-
-class CleanedVectorizer(CountVectorizer):
-    """Count words of texts without addresses, English contractions, and tags and entities of HTML."""
-
-    def decode(self, doc):
-        """Decode a text and clean it."""
-        return cleaned(super().decode(doc))
+def composed(text):
+    """The text with one character for each letter: composed marks, no ligatures, no full-width letters (NFKC)."""
+    if text.isascii():
+        return text
+    for given, wanted in REPLACED.items():
+        text = text.replace(given, wanted)
+    return unicodedata.normalize("NFKC", text)
 
 
-# Vectorizers whose words follow from a pattern.
-BY_PATTERN = (CountVectorizer, ComposedVectorizer, CleanedVectorizer, TokenSequences)
+def composed_lower(text):
+    """Preprocessor: the composed text in lower case."""
+    return composed(text).lower()
+
+
+def cleaned_lower(text):
+    """Preprocessor: also without addresses, English contractions, and tags and entities of HTML."""
+    if "&" in text:
+        text = ENTITY.sub(lambda match: html.unescape(match[0]), text)
+    if "<" in text:
+        text = TAG.sub(" ", text)
+    text = composed(text)
+    for pattern, signs in FRAGMENTS:
+        if any(sign in text for sign in signs):
+            text = pattern.sub(" ", text)
+    return text.lower()
+
+
+@cache
+def marks():
+    """Character class of all combining marks and the two joiners that occur inside words.
+
+    Python's ``\\w`` does not match marks: it would split a Hindi word, or an Arabic word with vowel marks.
+    """
+    points = [c for c in range(sys.maxunicode + 1) if unicodedata.category(chr(c))[0] == "M"]
+    points = np.sort([*points, 0x200C, 0x200D])
+    cuts = np.flatnonzero(np.diff(points) > 1)
+    firsts, lasts = points[np.r_[0, cuts + 1]], points[np.r_[cuts, len(points) - 1]]
+    return "".join(f"{chr(a)}-{chr(b)}" for a, b in zip(firsts, lasts, strict=True))
+
+
+# Patterns with a name. Letters are runs of three or more, or of any number in scripts without spaces.
+PATTERNS = {
+    "letters": lambda: f"[{UNSPACED}]+|{LETTER}(?:{LETTER}|[{marks()}]){{2,}}",
+    "words": lambda: rf"[\w{marks()}]+",
+    "spaces": lambda: r"\S+",
+}
+
+
+def token_pattern(given):
+    """The pattern with this name, or the given regular expression after a check."""
+    if given in PATTERNS:
+        return PATTERNS[given]()
+    try:
+        n_groups = re.compile(given).groups
+    except re.error as error:
+        raise ValueError(f"--token-pattern {given!r} is not a regular expression ({error}).") from error
+    if n_groups > 1:
+        raise ValueError(f"--token-pattern {given!r} has {n_groups} groups; write (?:...) for all groups but one.")
+    return given
 
 
 def make_vectorizer(words):
     """The vectorizer of the options, without stop words: it counts words, or numbers them in their order."""
-    if words.vectorizer is not None:
-        return load_vectorizer(words.vectorizer, words.gaps is not None)
-    vocabulary, plain = words.vocabulary, words.token_pattern in CLEANED
+    vocabulary = words.vocabulary
     if vocabulary is not None:
         vocabulary = checked_words([composed(word) for word in read_vocabulary(vocabulary)], vocabulary)
     options = {
         "token_pattern": token_pattern(words.token_pattern), "min_df": words.min_df, "max_df": words.max_df,
         "vocabulary": vocabulary,
+        # a pattern of the user's own finds everything that is in a text
+        "preprocessor": cleaned_lower if words.token_pattern in ("letters", "words") else composed_lower,
     }  # fmt: skip
-    if words.gaps is None:
-        cls = CleanedVectorizer if plain else ComposedVectorizer
-        return cls(dtype=np.float32, **options)
-    return TokenSequences(gaps=words.gaps, preprocessor=cleaned_lower if plain else composed_lower, **options)
+    return TokenSequences(**options) if words.in_order else CountVectorizer(dtype=np.float32, **options)
 
 
-def load_vectorizer(path, in_order=False):
-    """Load the user's vectorizer, fitted or not."""
-    try:
-        vectorizer = joblib.load(path)
-    except FileNotFoundError:
-        raise
-    except Exception as error:
-        reason = f"{type(error).__name__}: {error}"
-        raise ValueError(f"--vectorizer {path} is not a pickle that can be loaded ({reason}).") from error
-    needed = "fit_transform", "transform", "get_feature_names_out"
-    missing = [name for name in needed if not hasattr(vectorizer, name)]
-    if missing:
-        raise ValueError(f"--vectorizer {path} holds a {type(vectorizer).__name__}, which has no method {missing[0]}.")
-    if isinstance(vectorizer, TokenSequences) != in_order:
-        wanted = "TokenSequences" if in_order else "a vectorizer that counts words"
-        raise ValueError(
-            f"--vectorizer {path} holds a {type(vectorizer).__name__}, but the --estimator needs {wanted}."
-        )
-    return vectorizer
-
-
-def is_fitted(vectorizer):
-    """Whether the vectorizer has a vocabulary."""
-    try:
-        check_is_fitted(vectorizer)
-    except (TypeError, ValueError, AttributeError):  # NotFittedError is a subclass of the last two
-        return False
-    return True
-
-
-def preparer_of(vectorizer):
-    """The function with which a vectorizer of the options cleans a text before it finds words."""
-    counter = vectorizer._counter() if isinstance(vectorizer, TokenSequences) else vectorizer
-    decode, preprocess = counter.decode, counter.build_preprocessor()
-    return lambda text: preprocess(decode(text))
+def vectorizer_of(words):
+    """A vectorizer that counts these words in new texts."""
+    lowercase, words = all(word == word.lower() for word in words), [composed(word) for word in words]
+    pattern, inside = PATTERNS["words"](), rf"[\w{marks()}]"
+    odd = sorted((word for word in words if not re.fullmatch(pattern, word)), key=len, reverse=True)
+    if len(odd) > MOST_ODD:
+        pattern = PATTERNS["spaces"]()
+    elif odd:
+        pattern = rf"(?<!{inside})(?:{'|'.join(map(re.escape, odd))})(?!{inside})|{pattern}"
+    return CountVectorizer(
+        token_pattern=pattern, vocabulary=checked_words(words, "The vocabulary"), dtype=np.float32,
+        lowercase=lowercase, preprocessor=composed_lower if lowercase else composed,
+    )  # fmt: skip
 
 
 def pattern_of(vectorizer):
@@ -97,29 +136,18 @@ def pattern_of(vectorizer):
     return getattr(vectorizer.tokenizer, "pattern", vectorizer.token_pattern)
 
 
-def vectorizer_of(words):
-    """A vectorizer that counts all of these words in new texts."""
-    words, cls = checked_words(words, "The vocabulary"), ComposedVectorizer
-    if len({composed(word) for word in words}) == len(words):
-        words = [composed(word) for word in words]
-    else:  # two words differ only in how their characters are composed
-        cls = CountVectorizer
-    whole = re.compile(any_word())
-    odd = sorted((word for word in words if not whole.fullmatch(word)), key=len, reverse=True)
-    pattern = any_word()
-    if len(odd) > MOST_ODD:
-        pattern = PATTERNS["spaces"]()
-    elif odd:
-        inside = rf"[\w{marks()}]"
-        pattern = rf"(?<!{inside})(?:{'|'.join(map(re.escape, odd))})(?!{inside})|{pattern}"
-    lowercase = all(word == word.lower() for word in words)
-    return cls(token_pattern=pattern, vocabulary=words, dtype=np.float32, lowercase=lowercase)
+def needs_segmenter(texts, pattern):
+    """Whether a part of these texts is in a script without spaces between words, and not segmented into words."""
+    tokens = [token for text in texts for token in re.findall(pattern, text)]
+    runs = [token for token in tokens if UNSPACED_RUN.fullmatch(token)]
+    n_letters = sum(map(len, runs))
+    return n_letters > UNSPACED_SHARE * sum(map(len, tokens)) and n_letters > LONG_RUN * len(runs)
 
 
 def checked_words(words, source):
-    """The words as a list, after a check that no word occurs twice."""
+    """The words, after a check that no word occurs twice."""
     distinct, counts = np.unique(words, return_counts=True)
     if len(words) == 0 or counts.max() > 1:
         twice = "no words" if len(words) == 0 else f"'{distinct[counts.argmax()]}' twice"
         raise ValueError(f"{source} has {twice}; list every word once, in the order of the columns.")
-    return list(words)
+    return words

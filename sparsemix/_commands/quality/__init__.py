@@ -1,1 +1,0 @@
-"""Judgements of the topics of a run: score, reproducibility, likeness, and advice on the number of topics."""

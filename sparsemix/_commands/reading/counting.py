@@ -1,0 +1,104 @@
+"""Word counts: of texts, in memory or in memory-mapped files, and from files of counts."""
+
+import os
+import warnings
+from array import array
+from collections import Counter
+from itertools import islice
+from numbers import Integral
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import clone
+
+from sparsemix._estimator.input.checks import check_magnitude
+from sparsemix._estimator.input.forms import csr_of
+from sparsemix.blocks._readers.files import DAMAGED
+from sparsemix.datasets import load_bag_of_words
+from sparsemix.datasets._bag_of_words import read_vocabulary
+from sparsemix.skipgram import TokenSequences
+from sparsemix.skipgram._input import counts_of
+
+# Documents per call of the vectorizer, for counts on disk.
+DOCUMENTS = 2000
+
+
+def count_words(vectorizer, texts, folder=None):
+    """Counts of words, and word sequences if the vectorizer makes them; counts are in files if a folder is given."""
+    with warnings.catch_warnings():
+        # Stop words that the tokenizer would split are omitted in pieces, as intended.
+        warnings.filterwarnings("ignore", message="Your stop_words may be inconsistent")
+        if folder is not None:
+            if vectorizer.vocabulary is None:
+                learn_vocabulary(vectorizer, texts.whole())
+            return counted(vectorizer, texts.whole(), folder), None
+        read = vectorizer.fit_transform(texts.whole())
+    if isinstance(vectorizer, TokenSequences):
+        return sparse.csr_matrix(counts_of(read, len(vectorizer.vocabulary_))), read
+    return sparse.csr_matrix(read), None
+
+
+def learn_vocabulary(vectorizer, texts):
+    """Fit a ``CountVectorizer`` to a stream of texts without their counts in memory."""
+    clone(vectorizer).set_params(vocabulary=["word"]).fit([""])  # validates the parameters
+    analyze, frequencies, n = vectorizer.build_analyzer(), Counter(), 0
+    for text in texts:
+        n += 1
+        frequencies.update(set(analyze(text)))
+    least, most = (df if isinstance(df, Integral) else df * n for df in (vectorizer.min_df, vectorizer.max_df))
+    kept = sorted(word for word, df in frequencies.items() if least <= df <= most)
+    if not kept:
+        raise ValueError("no word has a document frequency between min_df and max_df")
+    vectorizer.vocabulary_, vectorizer.fixed_vocabulary_ = {word: i for i, word in enumerate(kept)}, False
+
+
+def counted(vectorizer, texts, folder):
+    """Counts of a stream of texts: a CSR matrix whose arrays are files, which must exist as long as it is used."""
+    texts, indptr = iter(texts), array("q", [0])
+    paths = [os.path.join(folder, name) for name in ("counts.data", "counts.indices")]
+    with open(paths[0], "wb") as data, open(paths[1], "wb") as indices:
+        while some := list(islice(texts, DOCUMENTS)):
+            block = vectorizer.transform(some)
+            data.write(block.data.astype(np.float32, copy=False).tobytes())
+            indices.write(block.indices.astype(np.int64).tobytes())  # of one type with indptr, as SciPy requires
+            indptr.frombytes((block.indptr[1:].astype(np.int64) + indptr[-1]).tobytes())
+    if not indptr[-1]:
+        raise ValueError("no text has a word of the vocabulary")
+    data, indices = (np.memmap(path, dtype, "r") for path, dtype in zip(paths, (np.float32, np.int64), strict=True))
+    indptr = np.frombuffer(indptr, dtype=np.int64)
+    shape = len(indptr) - 1, len(vectorizer.get_feature_names_out())
+    counts = sparse.csr_matrix((data, indices, indptr), shape=shape)
+    counts.has_canonical_format = True
+    return counts
+
+
+def read_counts(path, kind, vocabulary):
+    """Counts and words of a file: a bag of words in UCI format, or a matrix and its words."""
+    if kind == "uci":
+        corpus = load_bag_of_words(path, vocabulary)
+        counts, words = corpus.data, corpus.feature_names
+    else:
+        counts, words = read_npz(path, vocabulary)
+    try:
+        check_magnitude(counts, None)  # before the fit, which reads held-out documents last
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
+    return counts.astype(np.float32, copy=False), words
+
+
+def read_npz(path, vocabulary):
+    """Read a matrix saved by scipy.sparse.save_npz, with one document per row."""
+    if vocabulary is None:
+        raise ValueError(f"{path} has no words; give a file with one word per line with --vocabulary.")
+    try:
+        counts = sparse.csr_matrix(csr_of(sparse.load_npz(path), "the matrix"))
+    except (FileNotFoundError, PermissionError):
+        raise
+    except DAMAGED as error:
+        raise ValueError(f"{path} is not a matrix saved by scipy.sparse.save_npz ({error}).") from error
+    if counts.dtype.kind not in "iuf" or not np.all(np.isfinite(counts.data)) or counts.data.min(initial=0) < 0:
+        raise ValueError(f"{path} has entries that are not counts; they must be finite and not negative.")
+    words = read_vocabulary(vocabulary)
+    if len(words) != counts.shape[1]:
+        raise ValueError(f"{path} has {counts.shape[1]} columns, but {vocabulary} has {len(words)} words.")
+    return counts, words

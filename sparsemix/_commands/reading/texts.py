@@ -1,0 +1,64 @@
+"""Texts that are read once: in a temporary file, with a record of each document in memory."""
+
+import os
+from array import array
+from dataclasses import replace
+
+import numpy as np
+
+from sparsemix._commands.reading.formats.files import scratch_file
+from sparsemix._commands.reading.formats.records import COPY, NO_TEXT
+from sparsemix._commands.reading.words.languages import language_of
+
+# Characters of each text that the report can show.
+EXCERPT = 2000
+
+
+class Texts:
+    """Sequence of texts in a temporary file. ``texts[i]`` is the beginning of text i, for the report."""
+
+    def __init__(self, folder=None):
+        self.file = scratch_file(self, folder)
+        self.ends, self.rows = array("q", [0]), None
+
+    def append(self, text):
+        """Add a text."""
+        self.file.seek(0, os.SEEK_END)
+        self.ends.append(self.ends[-1] + self.file.write(text.encode("utf-8", "replace")))
+
+    def keep(self, rows):
+        """Keep the texts with these numbers only."""
+        self.rows = np.asarray(rows) if self.rows is None else self.rows[rows]
+
+    def __len__(self):
+        return len(self.rows)
+
+    def __getitem__(self, i):
+        return self.read(i, 4 * EXCERPT)[:EXCERPT]
+
+    def read(self, i, most=-1):
+        """Text i, or its first bytes."""
+        start, end = self.ends[self.rows[i]], self.ends[self.rows[i] + 1]
+        self.file.seek(start)
+        return self.file.read(end - start if most < 0 else min(most, end - start)).decode("utf-8", "ignore")
+
+    def whole(self, rows=None):
+        """The whole texts, or those with these numbers, one after the other."""
+        return (self.read(i) for i in (range(len(self)) if rows is None else rows))
+
+
+def read_texts(documents, folder, drop_copies):
+    """Texts with words, and all documents without their texts, with languages and marks of copies."""
+    texts, inputs, first = Texts(folder), [], {}
+    for number, document in enumerate(documents):
+        plain = " ".join(document.text.casefold().split())
+        missing, original = document.missing or ("" if plain else NO_TEXT), number
+        if not missing:
+            original = first.setdefault(hash(plain), number)
+            missing = COPY if drop_copies and original < number else ""
+        texts.append(document.text)
+        copy_of = original if original < number else -1
+        language = language_of(document.text)
+        inputs.append(replace(document, text="", missing=missing, copy_of=copy_of, language=language))
+    texts.keep([number for number, document in enumerate(inputs) if not document.missing])
+    return texts, inputs

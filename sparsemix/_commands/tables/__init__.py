@@ -1,1 +1,0 @@
-"""Tables that ``sparsemix topics`` writes: of documents, of words, and of periods and groups."""
