@@ -275,22 +275,21 @@ def warn_of_flags(limits):
 
 
 def warn_of_counts(weights, X):
-    """Warn if a fit to a table like word counts or one-hot codes ends with most of its weight in one component."""
+    """Warn of a table of flags, and of one like word counts if a fit ends with most of its weight in one component."""
     n_components, largest = len(weights), int(np.argmax(weights))
-    even = 1.0 / n_components
-    if n_components == 1 or weights[largest] < even + ONE_COMPONENT * (1.0 - even):
+    if n_components == 1 or X.shape[1] < COUNTED_COLUMNS:
         return
-    found = WholeNumbers.of(X)
-    if found is None or X.shape[1] < COUNTED_COLUMNS or not found.mostly_zero:
+    found, even = WholeNumbers.of(X), 1.0 / n_components
+    if found is None or not found.mostly_zero:
         return
     remedy = "for word counts use SparseMultinomialMixture"
     if found.zeros_and_ones:
-        remedy = f"for flags or codes use SparseBernoulliMixture, {remedy}"
-    warnings.warn(
-        f"component {largest} has {weights[largest]:.0%} of the weight, and X holds whole numbers, most of them zero, "
-        f"which Gaussian components describe badly; {remedy}",
-        stacklevel=5,
-    )
+        what, remedy = "X holds zeros and ones", f"for flags or codes use SparseBernoulliMixture, {remedy}"
+    elif weights[largest] >= even + ONE_COMPONENT * (1.0 - even):
+        what = f"component {largest} has {weights[largest]:.0%} of the weight, and X holds whole numbers"
+    else:
+        return
+    warnings.warn(f"{what}, most of them zero, which Gaussian components describe badly; {remedy}", stacklevel=5)
 
 
 def make_floor(reg_covar, scale):

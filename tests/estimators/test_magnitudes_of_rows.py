@@ -191,8 +191,9 @@ def test_a_stream_is_not_endlessly_longer_than_its_blocks(name):
 @pytest.mark.parametrize("reg_covar", [1e39, 1e100])
 def test_a_variance_that_single_precision_does_not_hold(reg_covar, inference, kind):
     est = SparseGaussianMixture(
-        2, covariance_type=kind, reg_covar=reg_covar, inference=inference, random_state=0, max_iter=2
-    )
+        2, covariance_type=kind, reg_covar=reg_covar, inference=inference, init_params="random", random_state=0,
+        max_iter=2,
+    )  # fmt: skip
     expected = -0.5 * X.shape[1] * np.log(2.0 * np.pi * reg_covar)
     assert est.fit(X.astype(np.float32)).score(X.astype(np.float32)) == pytest.approx(expected, rel=1e-2)
 

@@ -77,7 +77,7 @@ def documents(length, n_words=400, n_groups=6):
 @pytest.mark.parametrize(("flags", "remedy"), [(False, SparseMultinomialMixture), (True, SparseBernoulliMixture)])
 @pytest.mark.parametrize("dtype", [np.int64, np.float32])
 def test_gaussians_name_the_class_for_counts(dtype, flags, remedy, inference):
-    X, groups = documents(10)
+    X, groups = documents(7 if flags else 10)
     X = np.minimum(X, 1) if flags else X
     est = SparseGaussianMixture(6, inference=inference, random_state=0)
     assert f"use {remedy.__name__}" in badly_described(est, X.astype(dtype))

@@ -163,11 +163,12 @@ def test_another_fits_checkpoint_is_refused(change, message, tmp_path):
 
 
 def test_parameters_that_are_no_numbers_are_told_apart(tmp_path):
+    rows = np.random.default_rng(0).standard_normal((40, 3))
     params = {"inference": "em", "max_iter": 2, "tol": 10.0, "random_state": 0}  # EM does not look at this prior
-    SparseGaussianMixture(3, covariance_prior=[None], **params).fit(X, checkpoint=tmp_path)
-    SparseGaussianMixture(3, covariance_prior=[None], **params).fit(X, checkpoint=tmp_path)
+    SparseGaussianMixture(3, covariance_prior=[None], **params).fit(rows, checkpoint=tmp_path)
+    SparseGaussianMixture(3, covariance_prior=[None], **params).fit(rows, checkpoint=tmp_path)
     with pytest.raises(ValueError, match="covariance_prior"):
-        SparseGaussianMixture(3, covariance_prior=[True], **params).fit(X, checkpoint=tmp_path)
+        SparseGaussianMixture(3, covariance_prior=[True], **params).fit(rows, checkpoint=tmp_path)
 
 
 def test_other_data_and_another_class_are_refused(tmp_path):

@@ -105,7 +105,7 @@ def as_constants(values, dtype):
 
 def as_factors(values, dtype):
     """Scale factors of rows cast to a dtype, (K, ...), or (D, ...) if tied; raises if they overflow."""
-    if values.dtype == dtype:
+    if values.dtype == dtype == np.float64:
         return values
     with np.errstate(over="ignore"):
         out = values.astype(dtype, copy=False)
