@@ -130,11 +130,11 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
         Initialisation. "kmeans": scikit-learn's k-means; "kmeans_scaled": k-means on columns of equal standard
         deviation; "kmeans_range": on columns of equal range; "k-means++": its seeds alone; "splitting": repeated splits
         of one component into K; "bregman": k-means++ seeds under a Bregman divergence [4]_; "random_from_data": random
-        rows; "random": random labels. "auto" tries "kmeans_range" and "splitting", keeps the one with the highest
-        likelihood of held-out rows, and exchanges components as long as the bound rises [8]_. An array gives initial
-        means. A dict gives any of "weights", "means" and "precisions", in the shapes of scikit-learn's GaussianMixture
-        (precisions that components share lack the axis n_components), or "responsibilities", a matrix of shape
-        (n_samples, n_components), dense or sparse.
+        rows; "random": random labels. "auto" takes "kmeans_range", or from 16 components on "splitting" if held-out
+        rows prefer it, and exchanges components as long as the bound rises [8]_. An array gives initial means. A dict
+        gives any of "weights", "means" and "precisions", in the shapes of scikit-learn's GaussianMixture (precisions
+        that components share lack the axis n_components), or "responsibilities", a matrix of shape (n_samples,
+        n_components), dense or sparse.
     n_init : int, default=1
         Number of initialisations. Each takes a few steps on a subset of the rows; held-out rows choose the best, and
         the fit continues from it, in ``partial_fit`` too.

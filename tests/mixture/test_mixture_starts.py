@@ -168,6 +168,18 @@ def test_clusters_of_few_rows_are_found_and_take_new_rows(covariance_type, n_row
     assert adjusted_rand_score(y[n_rows:], est.predict(X[n_rows:])) > 0.95
 
 
+@pytest.mark.parametrize("n_init", [1, 3])
+@pytest.mark.parametrize(("n_rows", "n_columns"), [(150, 40), (300, 40), (1000, 100)])
+def test_separate_clusters_of_few_rows_are_not_joined(n_rows, n_columns, n_init):
+    """One component for most rows may predict held-out rows well, and has the larger bound."""
+    for seed in range(2):
+        rng = np.random.default_rng(seed)
+        means, y = 1.5 * rng.standard_normal((3, n_columns)), rng.integers(3, size=n_rows)
+        X = means[y] + rng.standard_normal((n_rows, n_columns))
+        est = SparseGaussianMixture(3, n_init=n_init, random_state=seed)
+        assert adjusted_rand_score(y, est.fit_predict(X)) == 1.0
+
+
 def test_many_rows_keep_the_correlations_of_the_prior_and_few_rows_lose_them():
     for n_rows, share in ((8 * 5, 1.0), (4 * 5, 0.5)):
         X = continuum(n_rows, 5)

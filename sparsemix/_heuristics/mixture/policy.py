@@ -27,8 +27,8 @@ class Policy:
         Number of times that rows choose between halves, and power iterations for the longest axis.
     climb_steps, climb_tol : int, float
         Most steps before and after exchanges, and the gain in nats per row below which they end.
-    exchanges : bool
-        Whether components are exchanged.
+    exchanges, rows_per_column : bool, float
+        Whether components are exchanged, and the least number of rows for each column of a covariance matrix.
     partners : int
         Neighbours of a component with which it may be merged.
     least_rows : int
@@ -52,6 +52,7 @@ class Policy:
     climb_steps: int = 30
     climb_tol: float = 0.01
     exchanges: bool = True
+    rows_per_column: float = 2.0
     partners: int = 4
     least_rows: int = 4
     births_from: int = 16

@@ -9,6 +9,7 @@ from sparsemix._engine.loop import collect, respond
 from sparsemix._heuristics.mixture import policy
 from sparsemix._heuristics.mixture.exchanges import exchange_components
 from sparsemix._heuristics.mixture.labelled import balanced, clusters_of_labels
+from sparsemix._heuristics.mixture.policy import few_components
 from sparsemix._heuristics.mixture.seeds import column_ranges, column_scales, kmeans
 from sparsemix._heuristics.mixture.splitting import climb, grow, sized
 from sparsemix._models.mixture.model import MixtureModel
@@ -116,7 +117,7 @@ class Start:
         tried += [labels(each, self.learner, some, n_components, rng, workers) for each in methods[1:]]
         best = best_labels(tried, self.learner, some, rng, workers) if len(tried) > 1 else 0
         self.method, resp = methods[best], SparseResponsibilities.from_labels(tried[best])
-        if self.seeding == "auto" and n_components > 2 and policy.POLICY.exchanges:
+        if self._exchanges(some):
             resp = exchange_components(self.learner, some, resp, rng, workers)
         for _ in range(self.n_init_iter):
             resp = self._assign(self._smoothed(some, everything, resp, workers)[1], some, everything, workers)
@@ -147,10 +148,18 @@ class Start:
             return [self.seeding]
         if self.model.n_components == 1:
             return ["random_from_data"]
-        if not self.family.has_means:
-            return ["bregman", "splitting"]
         # spherical components depend on the units of the columns, others do not
-        return ["kmeans" if self.family.shape.one_variance else "kmeans_range", "splitting"]
+        first = "kmeans" if self.family.shape.one_variance else "kmeans_range"
+        first = first if self.family.has_means else "bregman"
+        # clusters of few rows: a component for most rows predicts well, but joins clusters
+        return [first] if few_components(self.model.n_components) else [first, "splitting"]
+
+    def _exchanges(self, some):
+        """Whether to exchange components; with few rows for each covariance the evidence joins clusters."""
+        family, n = self.family, self.model.n_components
+        needed = policy.POLICY.rows_per_column * family.n_features * (1 if family.tied else n)
+        enough = len(some) >= needed or not family.shape.correlated
+        return self.seeding == "auto" and n > 2 and enough and policy.POLICY.exchanges
 
     def _from_clusters(self, rows, selection, resp, workers):
         return self._spread(*self._smoothed(rows, selection, resp, workers), rows.mass)
