@@ -9,6 +9,7 @@ from contextlib import contextmanager
 
 PACKED = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\x00": lzma.open}
 ZSTANDARD = b"\x28\xb5\x2f\xfd"
+ENDINGS = ".gz", ".bz2", ".xz", ".zst"
 HEAD = 1 << 13
 
 
@@ -30,8 +31,9 @@ def unpacked(file, path):
     """The same for an open file with ``peek``; errors name ``path``."""
     head = file.peek(HEAD)[:HEAD]
     opener = next((opener for mark, opener in PACKED.items() if head.startswith(mark)), None)
-    if str(path).endswith(".gz") and opener is None and head:
-        raise ValueError(f"{path} is not a whole packed file (only its name ends in .gz). Get it again.")
+    ending = next((ending for ending in ENDINGS if str(path).endswith(ending)), None)
+    if ending and opener is None and not head.startswith(ZSTANDARD) and head:
+        raise ValueError(f"{path} is not a whole packed file (only its name ends in {ending}). Get it again.")
     try:
         if head.startswith(ZSTANDARD):
             yield open_zstandard(file, path)

@@ -41,6 +41,33 @@ def test_other_bytes_are_counted_and_told(tmp_path):
     assert corpus.warnings == ()
 
 
+def test_texts_of_another_encoding_without_a_word_name_the_option(tmp_path):
+    text = "\u0442\u0435\u043c\u0430 \u0442\u0435\u043a\u0441\u0442\u0430".encode("cp1251")
+    for i in range(12):
+        (tmp_path / f"{i}.txt").write_bytes(text)
+    with pytest.raises(ValueError, match=r"No words are left .* are not utf-8 .* --encoding"):
+        read_corpus(tmp_path)
+
+
+def test_names_in_capitals_and_links_to_nothing_are_files_too(tmp_path):
+    for name in ("a.txt", "b.TXT", "c.Txt.gz"):
+        content = b"several words of one text"
+        (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+    (tmp_path / "gone.txt").symlink_to(tmp_path / "nowhere")
+    corpus = read_corpus(tmp_path)
+    assert corpus.names == ["a.txt", "b.TXT", "c.Txt.gz"]
+    assert [each.name for each in corpus.inputs if each.missing] == ["gone.txt"]
+    assert "gone.txt" in " ".join(corpus.warnings)
+
+
+@pytest.mark.parametrize("ending", [".gz", ".bz2", ".xz", ".zst"])
+def test_files_that_are_packed_by_name_only_are_refused(tmp_path, ending):
+    path = tmp_path / f"texts.txt{ending}"
+    path.write_bytes(b"several words of one text\n" * 12)
+    with pytest.raises(ValueError, match=f"only its name ends in {ending}"):
+        read_corpus(path)
+
+
 def test_encodings_are_tried_on_each_file(tmp_path):
     for name, encoding in (("a.txt", "utf-8"), ("b.txt", "cp1252"), ("c.txt", "utf-16")):
         (tmp_path / name).write_text(f"größe “{name}”", encoding=encoding)

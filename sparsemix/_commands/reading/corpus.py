@@ -124,7 +124,7 @@ def read_corpus(
             with open_text(path, encoding) as file:
                 kind = "text" if is_wrapped(line.strip() for line in checked_lines(file, path)) else kind
         size = sum(file.stat().st_size * (PACKED if file.suffix in ENDINGS else 1)
-                   for file in (files_of(path, glob) if kind == "folder" else [path]))  # fmt: skip
+                   for file in (files_of(path, glob) if kind == "folder" else [path]) if file.exists())  # fmt: skip
         folder = scratch() if scratch is not None and size > LARGE and not words.in_order else None
         documents = read_file(path, kind, glob=glob, encoding=encoding, fields=fields, tally=tally)
         texts, inputs = read_texts(cut(documents, passages, tally), folder, drop_copies)
@@ -137,7 +137,9 @@ def read_corpus(
         except ValueError as error:
             options = "--min-df, --max-df, --token-pattern and --stop-words"
             few = "; --passages 100 cuts long documents into several" if len(texts) < FEW else ""
-            raise ValueError(f"No words are left of {len(texts)} documents ({error}); see {options}{few}.") from error
+            bad = f". {found}" if (found := checks.of_bytes(tally, encoding)) else ""
+            what = f"No words are left of {len(texts)} documents ({error})"
+            raise ValueError(f"{what}; see {options}{few}{bad}.") from error
         corpus = Corpus(counts, vectorizer, inputs, texts.rows, texts, sequences, folder, facts)
         check(corpus, tally, encoding, fields.date_format)
         return without_empty_documents(corpus, path)

@@ -12,11 +12,10 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sparsemix.datasets._files import HEAD, open_packed
+from sparsemix.datasets._files import ENDINGS, HEAD, open_packed
 
 # First bytes of files that may have no zero byte at their beginning, and their endings.
 NO_TEXT = {b"%PDF": ".pdf", b"PK\x03\x04": ".docx, .epub, .xlsx or .zip", b"{\\rtf": ".rtf"}
-ENDINGS = (".gz", ".bz2", ".xz", ".zst")
 # Byte order marks. UTF-32 comes before UTF-16, whose mark is a prefix of its mark.
 MARKS = {
     codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF32_LE: "utf-32", codecs.BOM_UTF32_BE: "utf-32",

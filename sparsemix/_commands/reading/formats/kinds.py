@@ -11,7 +11,7 @@ from sparsemix._commands.reading.formats.records import NOT_READ, Document, firs
 from sparsemix._commands.reading.formats.tables import read_excel, read_json, read_parquet, read_table
 
 # Without --glob, a folder's files with this ending are read; if there are none, all files that hold text.
-PLAIN = "*.txt"
+PLAIN = ".txt"
 
 
 def read_lines(path, *, encoding, tally, **_):
@@ -82,9 +82,12 @@ def read_file(path, kind, *, name=None, **options):
 def files_of(path, glob=None):
     """Files of a folder that match the pattern, compressed or not."""
     try:
-        files = seen_files(path, glob or PLAIN, *((glob or PLAIN) + ending for ending in ENDINGS))
-        if glob is None and not files:
-            files = [file for file in seen_files(path, "*") if kind_of_file(file) in HOLD_TEXT]
+        if glob is not None:
+            files = seen_files(path, glob, *(glob + ending for ending in ENDINGS))
+        else:
+            found = seen_files(path, "*")
+            files = [file for file in found if unpacked_name(file).endswith(PLAIN)]
+            files = files or [file for file in found if kind_of_file(file) in HOLD_TEXT]
     except (NotImplementedError, ValueError) as error:
         raise ValueError(f"--glob {glob!r} is not a pattern for files inside a folder ({error}).") from error
     if not files:
@@ -94,10 +97,13 @@ def files_of(path, glob=None):
 
 
 def seen_files(path, *patterns):
-    """Files that match a pattern, sorted, without hidden ones."""
+    """Files that match a pattern, sorted, without hidden ones. Links to files that are gone count as files."""
     files = {file for pattern in patterns for file in path.rglob(pattern)}
     hidden = (any(part.startswith(".") for part in file.relative_to(path).parts) for file in sorted(files))
-    return [file for file, is_hidden in zip(sorted(files), hidden, strict=True) if not is_hidden and file.is_file()]
+    return [
+        file for file, is_hidden in zip(sorted(files), hidden, strict=True)
+        if not is_hidden and (file.is_file() or not file.exists())
+    ]  # fmt: skip
 
 
 def kind_of_file(path):
