@@ -121,7 +121,7 @@ def main():
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = measured({name: tables[name] for name in names[:: options.every]}, options.types, options.components)
-    for few in (True, False):
+    for few in {k < policy.POLICY.births_from for _, _, k in found[PEER]}:
         summary(found, DEFAULT, few)
         summary(found, PEER, few)
 
