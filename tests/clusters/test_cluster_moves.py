@@ -116,7 +116,7 @@ def test_bayes_factor_is_the_ratio_of_joints_given_u(prior, likelihood):
 
 @pytest.mark.parametrize("prior", PRIORS[:3], ids=str)
 def test_bayes_factor_tells_same_from_different_words(prior):
-    """O60: documents of 40 words over 30, one to fifty in each cluster."""
+    """Documents of 40 words over 30, one to fifty in each cluster."""
     same, different = {}, {}
     for n in (1, 5, 20, 50):
         same[n], different[n] = [], []

@@ -164,7 +164,7 @@ def test_density_of_documents_written_out(discount, max_iter):
 @per_maker
 @pytest.mark.parametrize("discount", [0.0, 0.5])
 def test_densities_of_all_documents_of_a_length_sum_to_one(discount, maker):
-    """O62: every sequence of words is one document."""
+    """Every sequence of words is one document."""
     rows = TEXTS[:, :4]
     est = maker("multinomial", discount=discount, word_prior=0.3).fit(rows)
     assert est.n_clusters_ > 1
@@ -178,7 +178,7 @@ def test_densities_of_all_documents_of_a_length_sum_to_one(discount, maker):
 @pytest.mark.parametrize("discount", [0.0, 0.5])
 @pytest.mark.parametrize("likelihood", GAUSSIANS)
 def test_densities_of_rows_integrate_to_one(likelihood, discount, maker):
-    """O62, in one dimension: the tails are those of Student's t, so that x = c + sinh(t) takes them in."""
+    """In one dimension: the tails are those of Student's t, so that x = c + sinh(t) takes them in."""
     covariance = {"diag": [0.5], "spherical": 0.5}.get(likelihood, [[0.5]])
     given = {"mean_prior": [4.0], "covariance_prior": covariance}
     rows = CLOUDS[:, :1].copy()
@@ -192,7 +192,7 @@ def test_densities_of_rows_integrate_to_one(likelihood, discount, maker):
 
 
 def test_one_cluster_is_conjugate_updating():
-    """O63: where no cluster but one can be, the prequential sum is the log evidence of its documents."""
+    """Where no cluster but one can be, the prequential sum is the log evidence of its documents."""
     rows = TEXTS[np.asarray(TEXTS.sum(axis=1)) > 0].toarray()
     est = streaming(concentration=1e-100, new_cluster_threshold=1.0, word_prior=0.3).fit(rows)
     assert est.n_clusters_ == 1

@@ -131,7 +131,6 @@ def test_blocks_make_no_difference_to_epochs(likelihood, monkeypatch):
 
 @per_likelihood
 def test_the_first_epoch_is_assumed_density_filtering(likelihood, within, monkeypatch):
-    """O59."""
     from_nothing(monkeypatch)
     rows = rows_of(likelihood)
     stream = streaming(likelihood).fit(rows)
@@ -154,7 +153,7 @@ def test_the_first_epoch_is_assumed_density_filtering(likelihood, within, monkey
 
 @per_likelihood
 def test_epochs_come_to_rest(likelihood, within):
-    """O58: once nothing changes, another epoch changes nothing, and clusters are what they were."""
+    """Once nothing changes, another epoch changes nothing, and clusters are what they were."""
     rows, groups = apart(likelihood)
     est = StreamingNGGPMixture(likelihood, max_iter=40, tol=1e-9, random_state=0).fit(rows)
     assert est.converged_

@@ -100,17 +100,6 @@ def test_methods_can_be_called_as_the_protocol_says():
     assert not wrong, "\n".join(wrong)
 
 
-def test_a_wrong_signature_is_found():
-    class Wrong:
-        def absorb(self, new, stats): ...
-
-        def batches(self, n): ...
-
-    assert disagreements(protocols.Schedule.absorb, Wrong.absorb) == "calls stats new"
-    assert disagreements(protocols.Schedule.batches, Wrong.batches) == "needs ['n']"
-    assert disagreements(protocols.Schedule.absorb, Wrong.batches) == "calls stats n"
-
-
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((60, 3))
 COUNTS = RNG.poisson(1.0, (60, 12)) + 1

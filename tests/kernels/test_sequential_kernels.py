@@ -422,7 +422,7 @@ def test_stream_equals_the_twin(settings, weighted):
 
 @pytest.mark.parametrize("prior", PRIORS)
 def test_expected_number_of_clusters_by_recursion_equals_the_product_formula(prior):
-    """O55, with the kernel's own responsibilities; they are soft, and there are many."""
+    """With the kernel's own responsibilities; they are soft, and there are many."""
     X = random_documents(200, length=4, seed=2)
     run = Sweeps(**PRIORS[prior]).stream(X)
     assert np.count_nonzero((run.Q > 0.1) & (run.Q < 0.9)) > 20
@@ -431,7 +431,6 @@ def test_expected_number_of_clusters_by_recursion_equals_the_product_formula(pri
 
 @pytest.mark.parametrize("prior", PRIORS)
 def test_mass_of_clusters_is_that_of_the_rows(prior):
-    """O56."""
     X, weight = random_documents(300, seed=3), random_weight(300)
     run = Sweeps(**PRIORS[prior]).stream(X)
     np.testing.assert_allclose(run.state.counts.sum(), 299, rtol=1e-12)
@@ -442,7 +441,7 @@ def test_mass_of_clusters_is_that_of_the_rows(prior):
 
 @pytest.mark.parametrize("settings", [PRIORS["dirichlet"], {**PRIORS["inverse gaussian"], "quadrature": True}])
 def test_responsibilities_recorded_rebuild_the_state(settings):
-    """O59: what a first epoch records is where expectation propagation starts."""
+    """What a first epoch records is where expectation propagation starts."""
     X = random_documents(200, seed=4)
     run = Sweeps(**settings).stream(X)
     run.assert_holds(X, run.Q, atol=1e-11)
@@ -452,7 +451,7 @@ def test_responsibilities_recorded_rebuild_the_state(settings):
 
 
 def test_hard_data_are_assigned_as_by_sequential_maximum_a_posteriori():
-    """O57: themes without a common word; a Dirichlet process, and each row to the best cluster at once."""
+    """Themes without a common word; a Dirichlet process, and each row to the best cluster at once."""
     rng = np.random.default_rng(5)
     themes = np.kron(np.eye(10), np.full(6, 1 / 6))
     z = rng.integers(10, size=150)
@@ -470,7 +469,7 @@ def test_hard_data_are_assigned_as_by_sequential_maximum_a_posteriori():
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_one_cluster_gives_the_evidence(weighted):
-    """O63: nothing opens a second cluster, and the prior has no weight left."""
+    """Nothing opens a second cluster, and the prior has no weight left."""
     X = random_documents(100, seed=6)
     run = Sweeps(concentration=1e-200, threshold=1.0).stream(X)
     assert run.state.n_slots == 1
@@ -562,7 +561,7 @@ def test_revisit_equals_the_twin(settings, weighted):
 
 @pytest.mark.parametrize("prior", ["dirichlet", "inverse gaussian"])
 def test_at_a_fixed_point_nothing_changes(prior):
-    """O58: themes with common words, responsibilities between zero and one."""
+    """Themes with common words, responsibilities between zero and one."""
     X = random_documents(60, n_themes=3, length=6, spread=1.0, seed=13)
     run = Sweeps(**PRIORS[prior]).stream(X)
     run.twin.threshold = 1.0
@@ -719,7 +718,7 @@ GIBBS = {
 @pytest.mark.usefixtures("instruction_set")
 @pytest.mark.parametrize("prior", GIBBS)
 def test_conditionals_are_ratios_of_joint_densities(prior):
-    """O61: rows in clusters of many, alone, and in none yet; there is a free slot."""
+    """Rows in clusters of many, alone, and in none yet; there is a free slot."""
     X, labels = random_documents(25, seed=16), random_labels(25, 7)
     labels[labels == 3] = 2  # no rows
     chain = Chain(X, labels, **GIBBS[prior])
@@ -845,7 +844,7 @@ def test_other_seeds_rows_and_sweeps_draw_other_labels():
 @pytest.mark.slow
 @pytest.mark.parametrize("prior", ["dirichlet", "stable 0.5", "generalized gamma 0.7", "two clusters"])
 def test_a_long_chain_visits_partitions_as_often_as_they_are_probable(prior):
-    """O61: the fifteen partitions of four documents, u drawn from its density once a sweep."""
+    """The fifteen partitions of four documents, u drawn from its density once a sweep."""
     settings = {**GIBBS, "two clusters": {"discount": 0.5, "max_components": 2}}[prior]
     rng = np.random.default_rng(24)
     X = np.array([[3, 1, 0], [2, 0, 0], [0, 1, 2], [1, 1, 1]], dtype=np.float64)

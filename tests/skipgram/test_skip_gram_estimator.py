@@ -6,8 +6,6 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sequence_cases import LISTS, K, N, V, X
-from sklearn.base import clone
-from sklearn.model_selection import cross_val_score
 
 from sparsemix import SkipGramTopicModel, TokenSequences
 from sparsemix.datasets import make_skip_gram
@@ -69,26 +67,6 @@ def test_gaps_and_stored_zeros():
     stats = first.expected_stats(dense)
     np.testing.assert_allclose(stats["input_topic"].toarray().sum(axis=1), [0, 20, 20], rtol=1e-6)
     assert model(window=4).fit(dense).expected_stats(dense)["word_topic"].toarray().sum(axis=1)[0] > 0
-
-
-SIZES = {
-    "one document": X[:1],
-    "empty documents": [[], [0, 1, 2], [], [2]],
-    "one long document": [np.tile(np.arange(V), 20)],
-    "two words": [[0, 1]],
-    "one word that comes again": [[0, 0, 0]],
-    "words that are never used": [[50, 3], [3, 50]],
-}
-
-
-@per_variant
-@pytest.mark.parametrize("size", SIZES)
-def test_small_and_odd_data(variant, size):
-    for n_components in (1, 7):
-        for window in (1, 60):
-            est = model(variant, n_components, window=window).fit(SIZES[size])
-            assert_valid(est, SIZES[size])
-            assert np.isfinite(est.score(SIZES[size]))
 
 
 def test_documents_without_contexts():
@@ -197,16 +175,6 @@ def test_weights_are_repeated_documents():
     np.testing.assert_allclose(weighted.word_topics_, repeated.word_topics_, atol=0.02)
 
 
-def test_warm_start_goes_on():
-    est = model(warm_start=True, max_iter=10).fit(X)
-    before = est.score(X)
-    est.set_params(max_iter=1, annealing=(0.0, 1.0, 1.0)).fit(X)
-    assert est.score(X) > before - 0.05
-    assert est.score(X) > model(max_iter=1).fit(X).score(X)
-    with pytest.raises(ValueError, match="fitted with n_components=4, but n_components is now 5"):
-        est.set_params(n_components=5).fit(X)
-
-
 @per_variant
 def test_given_topics(variant):
     given = np.random.default_rng(0).gamma(0.1, size=(K, V)) + 1e-3
@@ -297,13 +265,6 @@ def test_rare_words_are_not_called_similar():
         assert {v for v, _ in est.most_similar(0, 100, min_count=1)} == set(np.flatnonzero(expected)) - {0}
         assert len(est.most_similar(0, 100, min_count=0)) == V + 1
         assert est.most_similar(0, 100, min_count=1e9) == []
-
-
-def test_cross_validation_and_clones():
-    assert cross_val_score(model(n_words=V), X, cv=3).shape == (3,)
-    assert cross_val_score(model(n_words=V), LISTS, cv=3).shape == (3,)
-    est = clone(model("chains", window=2))
-    assert est.get_params()["window"] == 2
 
 
 @pytest.mark.parametrize("inference", ["scvb0", "gibbs", "mhw"])

@@ -71,7 +71,7 @@ def test_statistics_of_even_draws_are_expectations(gaps, window):
     np.testing.assert_allclose(stats["word_topic"].toarray(), words, atol=1e-2)
     np.testing.assert_allclose(stats["count"], words.sum(axis=0), atol=2e-2)
     positions = twin.contexts(documents, window)
-    assert float(stats["mass"]) == pytest.approx(sum(bool(around) for _, around in positions))  # O49
+    assert float(stats["mass"]) == pytest.approx(sum(bool(around) for _, around in positions))
     assert stats["count"].sum() == pytest.approx(sum(len(around) for _, around in positions))
     assert stats["input_topic"].sum() == pytest.approx(float(stats["mass"]))
 

@@ -8,11 +8,9 @@ from fitted import assert_same, assert_same_bits, assert_unchanged, said, snapsh
 from interruptions import fail_at
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from topic_cases import (
     COOKING,
-    GIVEN,
     LEARNED,
     SPACE,
     K,
@@ -28,7 +26,6 @@ from topic_cases import (
 
 from sparsemix import CollapsedLDA
 from sparsemix._engine import documents as documents_module
-from sparsemix._engine.monitor import Monitor
 from sparsemix._models.topics.sweep_models import GibbsModel, SecondOrderModel, ZeroOrderModel
 from sparsemix.datasets import make_sparse_lda
 
@@ -129,16 +126,6 @@ def test_fit_gives_the_same_bits_twice_whatever_the_chunks(method, learned, monk
     assert not np.allclose(other.components_, one.components_, rtol=1e-2, atol=1e-2)
 
 
-# -- weights
-
-
-@per_method
-def test_weight_is_not_a_longer_document(method):
-    weighed, longer = lda(method).fit(X, sample_weight=np.full(N, 2.0)), lda(method).fit(2 * X)
-    assert weighed.components_.sum() == pytest.approx(longer.components_.sum(), rel=1e-5)
-    assert np.abs(weighed.components_ - longer.components_).max() > 1
-
-
 # -- fits again
 
 
@@ -202,38 +189,7 @@ def test_convergence_is_reported_and_its_absence_warned_of(method, tol):
     assert est.n_iter_ == 2
 
 
-@per_method
-@pytest.mark.parametrize("start", ["random", GIVEN], ids=["random", "given"])
-def test_no_sweep_leaves_the_start(start, method):
-    est = lda(method, init_params=start, max_iter=0).fit(X)
-    assert (est.n_iter_, est.history_) == (0, [])
-    assert est.components_.sum() == pytest.approx(X.sum() + K * V * est.topic_word_prior_, rel=1e-3)
-    if not isinstance(start, str):
-        np.testing.assert_allclose(est.components_ - 0.01, GIVEN / GIVEN.sum() * X.sum(), rtol=1e-3)
-
-
 # -- interrupts
-
-
-@per_method
-@pytest.mark.parametrize("learned", [False, True])
-@pytest.mark.parametrize("where", ["sweep", "global_step", "step"])
-def test_interrupt_leaves_the_last_completed_sweep(where, learned, method, monkeypatch):
-    monkeypatch.setattr(documents_module, "CHUNK_BYTES", 1 << 12)  # two chunks: sweeps are interrupted half way
-    rows = sparse.vstack([X] * 10, format="csr")
-    params = {**(LEARNED if learned else {}), "max_iter": 30, "burn_in": 5, "thin": 3}
-    est = lda(method, **params).fit(rows[:, ::-1])  # an old model, which must not shine through
-    calls = {"sweep": 2 * 12 + 2, "global_step": 13, "step": 13}[where]
-    with monkeypatch.context() as patch:
-        fail_at(patch, Monitor if where == "step" else METHODS[method], where, calls)
-        with pytest.raises(KeyboardInterrupt):
-            est.fit(rows)
-    twelve = lda(method, **(params | {"max_iter": 12})).fit(rows)
-    assert est.n_iter_ == len(est.history_) == 12
-    assert not est.converged_
-    assert_same_bits(est, twelve, rows)
-    if method == "gibbs":
-        assert est.n_samples_ == twelve.n_samples_ == 2
 
 
 @per_method
@@ -276,12 +232,3 @@ def test_topics_of_two_vocabularies_separate(method):
     table = pipeline[-1].topic_table(pipeline[:-1].get_feature_names_out())
     assert sorted(sorted(row["words"]) for row in table) == sorted([sorted(COOKING), sorted(SPACE)])
     assert pipeline[-1].perplexity(pipeline[:-1].transform(texts(seed=1))) < 13
-
-
-@per_method
-def test_grid_search_over_a_pipeline_of_text(method):
-    pipeline = make_pipeline(
-        counter(), CollapsedLDA(inference=method, max_iter=40, topic_word_prior=0.1, random_state=0)
-    )
-    search = GridSearchCV(pipeline, {"collapsedlda__n_components": [1, 2]}, cv=3).fit(texts())
-    assert search.best_params_ == {"collapsedlda__n_components": 2}

@@ -359,20 +359,6 @@ def test_one_topic_holds_all_counts(method):
 
 
 @pytest.mark.parametrize("method", EVERY)
-def test_empty_documents_change_nothing(method):
-    X = corpus()
-    empty = sparse.csr_array((2, 30))
-    holes = sparse.vstack([X[:10], empty, X[10:], empty], format="csr")
-    given = np.random.default_rng(1).gamma(1.0, size=(K, 30)) + 0.1
-    plain, est = (fitted(method, rows, init_params=given, max_iter=5) for rows in (X, holes))
-    if method != "gibbs":  # there rows have other numbers, hence other draws
-        np.testing.assert_allclose(est.components_, plain.components_, rtol=1e-10)
-    theta = est.transform(holes)
-    np.testing.assert_allclose(theta[[10, 11, -1]], 0.25, rtol=1e-12)
-    np.testing.assert_allclose(est.components_.sum(axis=0) - K * 0.01, np.asarray(X.sum(axis=0)).ravel(), rtol=1e-9)
-
-
-@pytest.mark.parametrize("method", EVERY)
 def test_numbering_of_topics_and_words_is_free(method):
     """Topics in another order, and words in another order: the same fit for expectations."""
     X = corpus()

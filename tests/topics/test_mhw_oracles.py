@@ -179,36 +179,6 @@ def test_counts_that_all_words_share_count(sampler, monkeypatch):
 # -- what is wrong must be seen
 
 
-def test_another_prior_of_one_topic_is_seen():
-    alpha = ALPHA * [1.0, 1.25, 1.0]
-    assert deviation(counts_of(fitted(1)), total(GIVEN, alpha=alpha)) > 8.0
-    assert deviation(counts_of(fitted(1, doc_topic_prior=alpha)), total(GIVEN)) > 8.0
-
-
-def test_counts_that_tables_lack_are_seen():
-    """Were they left out for good."""
-    assert deviation(counts_of(fitted(1)), total(np.where(GIVEN < BETA, 0.0, GIVEN))) > 8.0
-
-
-def test_own_tokens_are_seen():
-    assert deviation(counts_of(fitted(1, local_step_size=(10.0, 0.9))), total(GIVEN)) > 8.0
-
-
-def test_proposals_that_are_all_accepted_are_seen(monkeypatch):
-    settings = walker_sampler._mhw.Settings
-
-    def unchecked(*args, fresh):  # noqa: ARG001
-        return settings(*args, fresh=True)
-
-    monkeypatch.setattr(walker_sampler, "NEGLIGIBLE", 1.0)
-    monkeypatch.setattr(walker_sampler._mhw, "Settings", unchecked)
-    assert deviation(counts_of(fitted(1)), total(GIVEN)) > 8.0
-
-
-def test_too_few_sweeps_are_seen():
-    assert deviation(counts_of(fitted(1, burn_in=0)), total(GIVEN)) > 8.0
-
-
 @pytest.mark.parametrize("n_components", [2, 5, 300])
 def test_counts_below_an_even_share_of_the_last_step_are_removed(n_components):
     params = SparseSCVB0LDA(n_components, sampler="mhw", local_step_size=(10.0, 0.9))._params

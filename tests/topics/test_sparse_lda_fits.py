@@ -103,16 +103,6 @@ def test_topics_of_two_vocabularies_separate(weigh, init_params):
     assert pipeline[-1].perplexity(pipeline[:-1].transform(texts(seed=1))) < 13
 
 
-@few_epochs
-def test_grid_search_over_a_pipeline_of_text():
-    pipeline = make_pipeline(counter(), SparseLDA(max_iter=10, random_state=0))
-    search = GridSearchCV(pipeline, {"sparselda__n_components": [1, 2]}, cv=3).fit(texts())
-    assert search.best_params_ == {"sparselda__n_components": 2}
-    scores = search.cv_results_["mean_test_score"]
-    assert np.log(20) - 0.2 < -scores[0] < np.log(20) + 0.2  # one topic: twenty words
-    assert scores[1] > scores[0] + 0.4
-
-
 @pytest.mark.slow
 def test_grid_search_prefers_the_true_number_of_topics():
     Y, topics, _ = make_sparse_lda(
@@ -240,17 +230,6 @@ def test_stream_in_the_order_of_online_learning_is_online_learning(n_nonzero, ma
     np.testing.assert_allclose(stream.transform(rows), est.transform(rows), atol=1e-9)
 
 
-# -- weights
-
-
-@few_epochs
-def test_weight_is_not_a_longer_document():
-    params = {"learning_method": "batch", "init_params": GIVEN, "n_nonzero": None, "max_iter": 1}
-    weighed, longer = lda(**params).fit(X, sample_weight=np.full(N, 2.0)), lda(**params).fit(2 * X)
-    assert weighed.components_.sum() == pytest.approx(longer.components_.sum(), rel=1e-5)
-    assert np.abs(weighed.components_ - longer.components_).max() > 1
-
-
 # -- fits again
 
 
@@ -296,17 +275,6 @@ def test_convergence_is_reported_and_its_absence_warned_of(learning_method):
         assert not est.set_params(tol=0.0).fit(X).converged_  # as many epochs as asked for
         est.set_params(learning_method="online", tol=1e-9).fit(X)  # no bound, no warning
     assert est.n_iter_ == 2
-
-
-@few_epochs
-@pytest.mark.parametrize("start", [*STARTS, GIVEN], ids=[*STARTS, "given"])
-def test_no_epoch_leaves_the_start(start):
-    est = lda(init_params=start, max_iter=0).fit(X)
-    assert (est.n_iter_, est.history_, est.n_samples_seen_) == (0, [], 0)
-    assert est.components_.sum() == pytest.approx(X.sum() + K * V * est.topic_word_prior_, rel=1e-3)
-    assert np.isfinite(est.score(X))
-    if not isinstance(start, str):
-        np.testing.assert_allclose(stats_of(est).T, GIVEN / GIVEN.sum() * X.sum(), rtol=1e-3)
 
 
 # -- pickles

@@ -410,20 +410,6 @@ def test_order_of_topics_does_not_matter(n_nonzero, learned):
     np.testing.assert_allclose(other.lower_bounds_, one.lower_bounds_, rtol=1e-9)
 
 
-@pytest.mark.parametrize("method", ["batch", "memoized"])
-@pytest.mark.parametrize("n_nonzero", [1, 2, K])
-def test_empty_documents_contribute_nothing(n_nonzero, method):
-    X = corpus(14)
-    padded = sparse.csr_array(sparse.vstack([X, sparse.csr_array((9, 40), dtype=X.dtype)]))
-    options = {"max_iter": 4, "batch_size": 100, "topic_word_prior": 0.1, "n_nonzero": n_nonzero, "tol": 0.0}
-    one, other = (ExactLDA(K, learning_method=method, init_params=start(X), **options).fit(Y) for Y in (X, padded))
-    np.testing.assert_allclose(other.components_, one.components_, rtol=1e-12)
-    np.testing.assert_allclose(other.lower_bounds_, one.lower_bounds_, rtol=1e-12)
-    theta = other.transform(padded)
-    np.testing.assert_allclose(theta[60:], 1.0 / K, rtol=1e-12)
-    np.testing.assert_array_equal(theta[:60], other.transform(X))
-
-
 @pytest.mark.usefixtures("exact")
 @pytest.mark.parametrize("learned", [False, True])
 @pytest.mark.parametrize("n_nonzero", [1, 2, K])
