@@ -192,7 +192,7 @@ def test_densities_of_rows_integrate_to_one(likelihood, discount, maker):
 
 
 def test_one_cluster_is_conjugate_updating():
-    """Where no cluster but one can be, the prequential sum is the log evidence of its documents."""
+    """If only one cluster is possible, the prequential sum is the log evidence of its documents."""
     rows = TEXTS[np.asarray(TEXTS.sum(axis=1)) > 0].toarray()
     est = streaming(concentration=1e-100, new_cluster_threshold=1.0, word_prior=0.3).fit(rows)
     assert est.n_clusters_ == 1
@@ -202,7 +202,7 @@ def test_one_cluster_is_conjugate_updating():
 
 
 @per_likelihood
-def test_the_first_epoch_tells_the_score_of_each_row_before_it_came(likelihood):
+def test_the_first_epoch_records_the_predictive_score_of_each_row(likelihood):
     rows = rows_of(likelihood)[2:60]
     est, total = streaming(likelihood), 0.0
     for row in range(rows.shape[0]):

@@ -292,8 +292,8 @@ def test_rows_that_lost_their_cluster_get_another(kind):
     np.testing.assert_allclose(state.sums.statistics(np.arange(state.n_slots)), wanted, atol=1e-10)
 
 
-def test_many_homeless_rows_take_no_more_room_than_others(within):
-    """Of weights so small that no cluster is heavy enough to stay."""
+def test_many_rows_without_a_cluster_take_no_more_memory_than_others(within):
+    """The weights are so small that no cluster is heavy enough to stay."""
     rows = 9.0 * np.eye(100)[np.arange(300) % 100]
     est = streaming(max_iter=4, tol=0.0, new_cluster_threshold=0.5).fit(rows, sample_weight=np.full(300, 0.1))
     assert est.counts_.sum() == pytest.approx(30.0)
@@ -350,7 +350,7 @@ def test_empty_documents_have_no_responsibilities(within):
     [("multinomial", {}, 1), ("diag", {}, 2), ("diag", {"half_life": 50.0}, 1), ("full", {"prune_threshold": 1.5}, 1)],
 )
 def test_gaussians_are_gone_over_twice(likelihood, params, max_iter):
-    """By default; clusters that are to be forgotten, and those of counts, are those of one epoch."""
+    """This is the default; with forgetting, and for counts, one epoch is."""
     rng = np.random.default_rng(0)
     rows = rng.poisson(2.0, (60, 4)) if likelihood == "multinomial" else rng.normal(size=(60, 4))
     auto = StreamingNGGPMixture(likelihood, random_state=0, **params).fit(rows)

@@ -86,7 +86,7 @@ def test_units_and_origin_of_columns_do_not_matter(likelihood):
 
 
 @pytest.mark.parametrize("likelihood", [*WITH_MEANS, "zero_mean"])
-def test_columns_that_say_nothing_do_not_decide(likelihood):
+def test_uninformative_columns_do_not_change_clusters(likelihood):
     rows = np.zeros((300, 6))
     rows[:, :2] = blobs(2, 300)[0]
     rows[7, 3] = 1.0  # nearly constant: equal values would be infinitely likely
@@ -226,7 +226,7 @@ AUTO = {
 
 @pytest.mark.parametrize("estimator", [StreamingNGGPMixture, GibbsNGGPMixture])
 @pytest.mark.parametrize("name", AUTO)
-def test_auto_tells_counts_from_measurements(name, estimator):
+def test_auto_distinguishes_counts_from_measurements(name, estimator):
     rows, wanted = AUTO[name]
     short = {"max_iter": 2} if estimator is GibbsNGGPMixture else {}
     est = estimator(random_state=0, **short).fit(rows)
@@ -266,7 +266,7 @@ def test_a_stream_stays_what_its_first_block_was():
 
 
 @pytest.mark.parametrize(("covariance", "wanted"), [(0.5, "spherical"), ([0.5] * 4, "diag"), (np.eye(4), "full")])
-def test_a_given_covariance_tells_the_structure(covariance, wanted):
+def test_a_given_covariance_determines_the_structure(covariance, wanted):
     est = StreamingNGGPMixture(covariance_prior=covariance).fit(load_iris().data)
     assert est.likelihood_ == wanted
 
@@ -308,7 +308,7 @@ def test_a_fit_without_clusters_keeps_the_model_that_was_there():
 
 
 @pytest.mark.parametrize("threshold", [0.01, 0.1])
-def test_more_clusters_than_rows_are_told_of(threshold):
+def test_more_clusters_than_rows_give_a_warning(threshold):
     rows = np.random.default_rng(0).poisson(0.3, (6, 12))
     params = {"max_iter": 50, "concentration": 1.0, "word_prior": 0.1, "random_state": 0, "tol": 0.0}
     est = StreamingNGGPMixture("multinomial", new_cluster_threshold=threshold, **params)

@@ -128,7 +128,7 @@ def test_blocks_make_no_difference(start, likelihood, monkeypatch):
 
 
 @per_likelihood
-def test_sums_made_anew_are_the_same(likelihood, monkeypatch):
+def test_recomputed_sums_are_the_same(likelihood, monkeypatch):
     """Round-off apart, a recount changes nothing, so that it may come at any time."""
     rows, weight = rows_of(likelihood), WEIGHTS
     often = {}
@@ -186,7 +186,7 @@ def test_samples_are_those_of_shorter_chains():
 
 
 @pytest.mark.parametrize("discount", [0.0, 0.5])
-def test_clusters_of_a_kind_of_their_own_are_opened_and_no_more(discount):
+def test_each_distinct_group_opens_one_cluster(discount):
     rows = 2.0 * np.kron(np.eye(70), np.ones((1, 6)))[np.arange(140) % 70]
     est = gibbs(discount=discount, word_prior=0.01).fit(rows)
     assert est.n_clusters_ == 70  # more than there are slots at first
@@ -197,7 +197,7 @@ def test_clusters_of_a_kind_of_their_own_are_opened_and_no_more(discount):
 
 
 @per_likelihood
-def test_what_is_far_apart_is_told_apart(likelihood):
+def test_groups_that_are_far_apart_are_found(likelihood):
     rows, groups = apart(likelihood)
     # from one cluster a chain of broad Gaussians may stay where two groups share one: single rows do not leave it
     starts = ["sequential"] if likelihood in ("full", "diag", "zero_mean") else ["single", "sequential"]

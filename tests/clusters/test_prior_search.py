@@ -268,7 +268,7 @@ def test_the_score_is_a_log_joint_density_with_penalties(structure):
     assert found.score > one.score
 
 
-def test_clusters_that_touch_are_told_apart():
+def test_clusters_that_touch_are_separated():
     """Rows between them belong to both; cut in two, each cluster is too narrow on that side."""
     rng = np.random.default_rng(0)
     labels = rng.permutation(np.arange(1000) % 2)
@@ -556,7 +556,7 @@ def test_how_often_rounded_rows_occur_counts(name, likelihood, way):
     assert est.n_clusters_ <= 3
 
 
-def test_grids_are_told_from_copies():
+def test_grids_are_distinguished_from_copies():
     rng = np.random.default_rng(0)
     x = rng.normal(size=(100, 2))
     assert on_grid(np.tile(x.round(1)[:20], (5, 1)))

@@ -56,7 +56,7 @@ def methods_of(likelihood):
 @per_likelihood
 @pytest.mark.parametrize("n", [1, 2, 3])
 @pytest.mark.parametrize("place", range(4))
-def test_a_stream_goes_on_from_the_row_where_memory_was_refused(likelihood, place, n, monkeypatch):
+def test_a_stream_continues_from_the_row_where_memory_was_refused(likelihood, place, n, monkeypatch):
     rows, owner_and_name = rows_of(likelihood), methods_of(likelihood)[place]
     expected = made(likelihood).partial_fit(rows[:60]).partial_fit(rows[60:])
     est = made(likelihood).partial_fit(rows[:60])

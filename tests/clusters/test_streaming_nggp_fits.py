@@ -70,7 +70,7 @@ def test_attributes_of_a_fit(max_iter, likelihood):
                 getattr(est, name)
 
 
-def test_the_clusters_of_a_fit_go_on_in_a_stream():
+def test_the_clusters_of_a_fit_continue_in_a_stream():
     est = streaming().fit(TEXTS)
     ids = est.cluster_ids_
     est.partial_fit(TEXTS[:10])
@@ -92,7 +92,7 @@ def test_a_wider_vocabulary_is_refused_with_the_remedy(method):
 
 @pytest.mark.parametrize("likelihood", GAUSSIANS)
 def test_a_row_without_finite_density_is_named_and_ends_the_stream_before_it(likelihood, monkeypatch):
-    """Behind the check of values, which leaves no such row that we know of."""
+    """The test switches off the check of values, which refuses all such rows that we know."""
     monkeypatch.setattr(checks, "largest_value", lambda dtype: np.inf)  # noqa: ARG005
     rows = rows_of(likelihood).copy()
     rows[100] = 1e200
@@ -193,7 +193,7 @@ def test_fit_in_the_order_of_the_data_is_a_stream(likelihood):
 
 
 @per_likelihood
-def test_what_is_far_apart_is_told_apart(likelihood):
+def test_groups_that_are_far_apart_are_found(likelihood):
     rows, groups = apart(likelihood)
     for max_iter in EPOCHS.values():
         est = StreamingNGGPMixture(likelihood, max_iter=max_iter, random_state=0).fit(rows)
@@ -264,7 +264,7 @@ def test_a_row_of_no_weight_is_held_to_the_range_of_counts_with_nothing_changed(
 
 @pytest.mark.parametrize("params", [{"prune_threshold": 20.0}, {"half_life": 10.0}])
 def test_log_predictive_per_row_is_over_the_rows_that_were_seen(params):
-    """Not over the mass that prunes and forgetting left."""
+    """The divisor is not the mass that remains after prunes and forgetting."""
     est = streaming("diag", merge_every=10, **params).fit(rows_of("diag"))
     assert est.counts_.sum() < 140.0
     (record,) = est.history_

@@ -74,7 +74,7 @@ def test_blocks_of_any_size_give_the_same_bits(name, likelihood, monkeypatch):
     assert_same_bits(whole, stream(clone(est), rows, 40, weight))
 
 
-def test_mass_is_that_of_the_rows_that_say_something():
+def test_mass_is_that_of_the_rows_with_words():
     said_something = np.asarray(TEXTS.sum(axis=1)) > 0
     for name in ("plain", "weights", "inverse Gaussian", "merged by rows", "merged by direction"):
         est, rows, weight = case(name)
@@ -84,7 +84,7 @@ def test_mass_is_that_of_the_rows_that_say_something():
         assert est.n_samples_seen_ == 150
 
 
-def test_room_runs_out_and_is_made():
+def test_capacity_grows_when_slots_run_out():
     """More clusters than there are slots at first, in one block or in many."""
     rows = 9 * np.eye(100)
     whole = streaming(word_prior=0.01).partial_fit(rows)
@@ -98,7 +98,7 @@ def test_room_runs_out_and_is_made():
 # -- copies in mid-stream
 
 
-def test_what_was_read_does_not_change_as_the_stream_goes_on():
+def test_attributes_that_were_read_do_not_change_as_the_stream_continues():
     est = streaming().partial_fit(TEXTS[:70])
     counts, means, ids = est.counts_, est.means_, est.cluster_ids_
     kept = counts.copy(), means.copy(), ids.copy()
@@ -172,7 +172,7 @@ def test_a_light_cluster_is_forgotten_at_the_second_look():
     np.testing.assert_allclose(est.means_, without.means_, rtol=1e-12)
 
 
-def test_all_may_be_forgotten_and_the_stream_goes_on():
+def test_all_clusters_may_be_forgotten_and_the_stream_continues():
     rows = 9 * np.eye(40)
     est = streaming(word_prior=0.01, prune_threshold=5.0, merge_every=4)
     est.partial_fit(rows)

@@ -134,7 +134,7 @@ def test_bound_of_weighted_rows_never_falls(learning, inference):
 
 @pytest.mark.parametrize("inference", ["dirichlet", "em"])
 def test_bound_rises_with_the_number_of_non_zeros(name, inference):
-    """From the same parameters one local step reaches the more, the more components a row may have."""
+    """From the same parameters, a local step with more components a row reaches a higher bound."""
     rows = rows_of(name)
     values = []
     for n_nonzero in range(1, K + 1):

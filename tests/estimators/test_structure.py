@@ -72,7 +72,7 @@ METRICS = {
 @pytest.mark.parametrize("number", ["first beyond", -1, 50_000_000])
 @pytest.mark.parametrize("form", ["csr", "csc", "coo"])
 @pytest.mark.parametrize("name", FITTED)
-def test_numbers_beyond_the_shape_are_told_before_anything_reads_there(name, form, number):
+def test_indices_beyond_the_shape_are_refused_before_they_are_read(name, form, number):
     bad, number = corrupted(form, number), beyond(form, number)
     with pytest.raises(ValueError, match=rf"number {number}; the matrix has .* count from 0 to"):
         FITTED[name]().fit(bad)
@@ -86,7 +86,7 @@ def test_numbers_beyond_the_shape_are_told_before_anything_reads_there(name, for
 @pytest.mark.parametrize("number", ["first beyond", -1, 50_000_000])
 @pytest.mark.parametrize("form", ["csr", "csc", "coo"])
 @pytest.mark.parametrize("name", METRICS)
-def test_metrics_tell_too(name, form, number):
+def test_metrics_refuse_indices_beyond_the_shape(name, form, number):
     with pytest.raises(ValueError, match=rf"number {beyond(form, number)}; the matrix has"):
         METRICS[name](corrupted(form, number))
 
@@ -203,7 +203,7 @@ def openmp_threads():
 
 
 def test_overlapping_fits_limit_openmp_each_for_its_own_thread(several):  # noqa: ARG001
-    """Its number of threads is not the process's: k-means of the one that came second had as many as it liked."""
+    """OpenMP limits each thread by itself: k-means of the second fit would not be limited by the first."""
     from threadpoolctl import threadpool_limits
 
     if not openmp_threads():

@@ -75,7 +75,7 @@ def test_wrong_input_leaves_a_fitted_model_alone(case):
 
 
 @over(with_warm_start())
-def test_wrong_input_leaves_what_a_warm_start_goes_on_with(case):
+def test_wrong_input_leaves_the_state_that_a_warm_start_continues(case):
     est = case.fitted(warm_start=True)
     before = snapshot(est, case.data.rows)
     for name, (rows, weight, message) in case.data.later.items():

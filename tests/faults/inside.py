@@ -70,7 +70,7 @@ def refused(library, n, call, est, before, after, case):
         outcome = outcome_of(lambda: call(est))
     finally:
         library.fail_no_more()
-    if outcome == "done":  # whoever asked has another way
+    if outcome == "done":  # the caller has an alternative
         return outcome
     as_before_or(est, before, after, case)
     return outcome

@@ -58,7 +58,7 @@ def _fitted():
 
 
 def give_up_writing():
-    """In this process a superuser is held to what folders say, as everybody else is."""
+    """Permissions of folders hold for this process even if it belongs to a superuser."""
     if os.geteuid() != 0:
         return True
     libc = ctypes.CDLL(None, use_errno=True)

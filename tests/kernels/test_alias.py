@@ -155,7 +155,7 @@ def test_the_ends_of_the_unit_interval_stay_within_the_table(n):
 
 
 @pytest.mark.parametrize("weights", [[1.0, -1e-9], [0.0, 0.0], [np.nan, 1.0], [np.inf, 1.0], []])
-def test_weights_that_are_none(weights):
+def test_invalid_weights_are_refused(weights):
     weights = np.array(weights)
     with pytest.raises(ValueError, match="positive and finite"):
         _alias.build(weights, np.empty(len(weights)), np.empty(len(weights), dtype=np.int32))

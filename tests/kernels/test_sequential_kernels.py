@@ -143,7 +143,7 @@ def test_a_document_without_words_says_nothing():
     assert kernel.score_one_without(3, 2, 1.0) == 0.0
 
 
-def test_more_room_moves_nothing():
+def test_larger_capacity_changes_nothing():
     """A panel more; the slots that were there stay where they are, and those that were left are as the prior is."""
     slots, S, X = random_slots(33, COUNTS)
     panels, before = list(slots.panels), slots.kernel(block(X), 33).scores(0, len(X))
@@ -422,7 +422,7 @@ def test_stream_equals_the_twin(settings, weighted):
 
 @pytest.mark.parametrize("prior", PRIORS)
 def test_expected_number_of_clusters_by_recursion_equals_the_product_formula(prior):
-    """With the kernel's own responsibilities; they are soft, and there are many."""
+    """The responsibilities are those of the kernel, soft and many."""
     X = random_documents(200, length=4, seed=2)
     run = Sweeps(**PRIORS[prior]).stream(X)
     assert np.count_nonzero((run.Q > 0.1) & (run.Q < 0.9)) > 20
@@ -441,7 +441,7 @@ def test_mass_of_clusters_is_that_of_the_rows(prior):
 
 @pytest.mark.parametrize("settings", [PRIORS["dirichlet"], {**PRIORS["inverse gaussian"], "quadrature": True}])
 def test_responsibilities_recorded_rebuild_the_state(settings):
-    """What a first epoch records is where expectation propagation starts."""
+    """Expectation propagation starts from the responsibilities that the first epoch records."""
     X = random_documents(200, seed=4)
     run = Sweeps(**settings).stream(X)
     run.assert_holds(X, run.Q, atol=1e-11)
@@ -599,7 +599,7 @@ def test_a_row_alone_in_its_cluster_may_keep_it_when_no_more_may_open():
 
 
 def test_shares_that_left_nothing_in_the_counts_are_no_clusters():
-    """Of a row that weighs next to nothing: its clusters are not taken from the number of those that have rows."""
+    """A row of almost no weight leaves; the number of clusters with rows must not count its clusters."""
     X = np.kron(np.eye(6), np.full(5, 4.0))
     run = Sweeps(concentration=0.5, discount=1e-6, tilt=1.0, recursion=False).stream(X)
     run.state.counts[:5] = 0.0
@@ -898,7 +898,7 @@ def test_rows_are_added_by_their_responsibilities(weighted):
 
 
 def test_slots_are_renamed_joined_and_dropped():
-    """Slots 1 and 4 become one, 2 goes; a row that has nothing left is empty, the others sum to one."""
+    """Slots 1 and 4 become one, 2 goes; a row that has nothing left is empty, all other rows sum to one."""
     Q, _ = random_responsibilities(200, 6)
     index = np.array([3, 1, -1, 0, 1, 2], dtype=np.int32)
     arrays = [np.array(a) for a in sparse_rows(Q)]

@@ -306,7 +306,7 @@ def test_candidates_find_what_all_components_find():
 
 @pytest.mark.parametrize("spread", [0.0, 1.0])
 def test_sizes_are_as_even_as_those_of_k_means(spread):
-    """Few rows for many dimensions, around uneven groups or none: no component takes what the others leave."""
+    """Few rows in many dimensions, with uneven groups or none: no component takes all remaining rows."""
     rng = np.random.default_rng(0)
     groups = rng.geometric(0.2, size=1500).clip(max=20) - 1
     x = unit(spread * rng.normal(size=(20, 64))[groups] + rng.normal(size=(1500, 64)))
@@ -419,7 +419,7 @@ def test_rows_of_zeros_are_refused_with_their_number():
         vmf().fit(rows, sample_weight=weight)
 
 
-def test_number_that_is_none_is_named_in_sparse_rows():
+def test_nan_is_named_in_sparse_rows():
     x, _ = directions()
     thin = sparse.csr_array(x)
     thin.data[thin.indptr[41]] = np.nan

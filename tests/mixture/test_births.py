@@ -28,7 +28,7 @@ def blobs(n=2000, seed=0):
 
 
 def dead_start(y, n_dead=6):
-    """Responsibilities under which some components share all rows, and the others have none."""
+    """Responsibilities under which some components share all rows, and all other components are empty."""
     return np.eye(20)[y % (20 - n_dead)]
 
 
@@ -85,7 +85,7 @@ def test_bounds_never_fall_with_births(prior, learning_method, candidates, monke
 @pytest.mark.parametrize("learning_method", ["batch", "memoized"])
 @pytest.mark.parametrize("inference", ["vb", "em"])
 def test_births_that_lower_the_bound_are_taken_back(inference, learning_method, candidates, monkeypatch):
-    """As if no bound were ever good enough."""
+    """The test makes every bound after a birth too low."""
     original, undone = Births.end, []
 
     def settle(self, *args):
@@ -192,7 +192,7 @@ def test_cut_gains_are_differences_of_bounds(covariance_type):
 
 @pytest.mark.parametrize("covariance_type", FAMILIES)
 def test_to_join_halves_of_a_cluster_gains_their_parameters(covariance_type):
-    """Some nats for each that is spared, and nothing a row: log 2 of each are what a choice of halves was worth."""
+    """The gain is some nats for each saved parameter, and none for a row: the entropy of halves, log 2, is lost."""
     rng = np.random.default_rng(0)
     X, labels = rng.standard_normal((900, 2)), rng.permutation(np.repeat([0, 1], 300))
     X[600:] += 6.0

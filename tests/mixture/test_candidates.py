@@ -130,7 +130,7 @@ def test_lower_bound_of_weighted_rows_never_falls():
 @pytest.mark.usefixtures("few_looks")
 @pytest.mark.parametrize("learning_method", ["batch", "memoized"])
 @pytest.mark.parametrize("covariance_type", FAMILIES)
-def test_warm_start_goes_on_from_the_bound_it_left(covariance_type, learning_method):
+def test_warm_start_continues_from_its_last_bound(covariance_type, learning_method):
     X = rows_of(covariance_type)
     est = mixture(covariance_type, learning_method=learning_method, batch_size=250, warm_start=True).fit(X)
     before, score = est.lower_bound_, est.score(X)
@@ -323,7 +323,7 @@ def test_expected_weights_of_low_rank_are_those_of_the_means_less_the_diagonals(
     np.testing.assert_allclose(found[:, live], (weights - 0.5 * spread @ precision.T)[:, live], rtol=1e-3)
 
 
-def test_empty_components_are_nobodys_neighbours():
+def test_empty_components_are_not_neighbours():
     X = rows_of("diag")
     est = mixture("diag", inference="em").fit(X)
     counts = est._fitted.stats["count"].copy()
@@ -335,7 +335,7 @@ def test_empty_components_are_nobodys_neighbours():
         assert not set(found[k]) & ({3, 8} - {k})
 
 
-def test_neighbours_are_made_anew_every_so_often(monkeypatch):
+def test_neighbours_are_recomputed_every_so_often(monkeypatch):
     made = []
     monkeypatch.setattr(_candidates, "nearest", lambda *args: made.append(1) or nearest(*args))
     est = mixture(max_iter=0).fit(rows_of("full"))
@@ -372,7 +372,7 @@ def test_number_of_threads_changes_no_bit_of_a_stream(covariance_type):
 
 
 @pytest.mark.usefixtures("few_looks")
-def test_rows_look_at_random_components_of_their_own(monkeypatch):
+def test_each_row_looks_at_its_own_random_components(monkeypatch):
     """Tiles of other sizes are the same fit: what is drawn follows from a row's number."""
     X = rows_of("full")
     first = fitted_arrays(mixture().fit(X), X)

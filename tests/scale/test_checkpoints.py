@@ -46,7 +46,7 @@ def test_fits_of_the_default_number_of_epochs_continue(case, tmp_path, monkeypat
 
 
 @over(ADDITIVE)
-def test_a_fit_goes_on_to_the_same_bits(case, tmp_path, monkeypatch):
+def test_a_fit_continues_to_the_same_bits(case, tmp_path, monkeypatch):
     rows = case.data.rows
     whole = case.with_epochs(4).fit(rows)
     assert_same_bits(whole, case.with_epochs(4).fit(rows, checkpoint=tmp_path / "never killed"), rows)
@@ -57,7 +57,7 @@ def test_a_fit_goes_on_to_the_same_bits(case, tmp_path, monkeypatch):
         assert again.n_samples_seen_ == whole.n_samples_seen_
 
 
-def test_words_in_their_order_go_on_too(tmp_path, monkeypatch):
+def test_fits_of_word_sequences_continue_too(tmp_path, monkeypatch):
     words = make_skip_gram(30, n_features=12, n_components=3, doc_length=8, random_state=0)[0]
     for sampler in ("dense", "mhw"):
 
@@ -104,7 +104,7 @@ def test_old_tables_live_from_step_to_step():
     assert max(age for age in ages if age < 10) > 2
 
 
-def test_a_fit_that_has_ended_is_read_back_and_may_go_on(tmp_path, monkeypatch):
+def test_a_fit_that_has_ended_is_read_back_and_may_continue(tmp_path, monkeypatch):
     def make(**params):
         params = {"max_iter": 3, "tol": 0.0, "random_state": 0} | params
         return SparseLDA(K, n_nonzero=2, **params)
@@ -162,7 +162,7 @@ def test_another_fits_checkpoint_is_refused(change, message, tmp_path):
     np.testing.assert_array_equal(est.components_, before)
 
 
-def test_parameters_that_are_no_numbers_are_told_apart(tmp_path):
+def test_parameters_that_are_not_numbers_are_distinguished(tmp_path):
     params = {"inference": "em", "max_iter": 2, "tol": 10.0, "random_state": 0}  # EM does not look at this prior
     SparseGaussianMixture(3, covariance_prior=[None], **params).fit(X, checkpoint=tmp_path)
     SparseGaussianMixture(3, covariance_prior=[None], **params).fit(X, checkpoint=tmp_path)
@@ -211,7 +211,7 @@ def test_torn_checkpoints_are_named_and_the_one_before_is_taken(name, spoil, tmp
     np.testing.assert_array_equal(est.components_, whole)
 
 
-def test_without_a_whole_one_nothing_is_begun_anew(tmp_path):
+def test_without_a_complete_checkpoint_no_fit_starts(tmp_path):
     est = SparseLDA(K, max_iter=2, random_state=0).fit(X, checkpoint=tmp_path)
     for number in ("000001", "000002"):
         cut(tmp_path / number / "arrays.bin")

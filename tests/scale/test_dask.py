@@ -1,4 +1,4 @@
-"""The same fits over a Dask cluster: the bits of one process, whoever visits the blocks and whoever dies."""
+"""Fits over a Dask cluster have the bits of one process, for any distribution of blocks and after workers die."""
 
 import gc
 import os
@@ -77,7 +77,7 @@ def test_births_that_are_taken_back_are_so_everywhere(client, births_never_gain)
 
 
 def test_checkpoints_are_those_of_one_process(client, tmp_path):
-    """Begun here, gone on with there, and read back here."""
+    """Started in this process, continued on the cluster, and read back in this process."""
     data = cut(COUNTS)
     est = lda(batch_size=100)
     blocks.fit(clone(est).set_params(max_iter=2), data, checkpoint=tmp_path)

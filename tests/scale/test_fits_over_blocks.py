@@ -325,7 +325,7 @@ def test_one_block_and_one_matrix_are_data():
     np.testing.assert_allclose(one.means_, ROWS[:1])
 
 
-def test_warm_starts_go_on():
+def test_warm_starts_continue():
     est = blocks.fit(lda(init_params="em", learning_method="batch", warm_start=True), cut(COUNTS))
     before = est.lower_bound_
     assert blocks.fit(est, cut(COUNTS)).lower_bound_ > before
@@ -461,7 +461,7 @@ def test_views_of_single_cells_are_matrices(tmp_path):
             np.testing.assert_allclose(blocks.fit(lda(max_iter=1), view).components_, wanted, rtol=1e-5)
 
 
-def test_what_is_no_data():
+def test_invalid_data_are_refused():
     with pytest.raises(TypeError, match="data is a int; give a sequence of blocks"):
         blocks.fit(lda(), 3)
     with pytest.raises(ValueError, match="fewer than n_components"):
@@ -544,7 +544,7 @@ print(zlib.crc32(est.components_.T.tobytes()), est.n_iter_, repr(est.lower_bound
 
 
 @pytest.mark.slow
-def test_a_killed_process_leaves_what_the_next_one_goes_on_from(tmp_path):
+def test_the_next_process_continues_from_a_killed_one(tmp_path):
     whole = run(FIT, "-")
     for seconds in (0.0, 0.2):  # after the first checkpoint
         process, limit = run(FIT, tmp_path), time.monotonic() + 60

@@ -278,7 +278,7 @@ def test_priors_beyond_single_precision_are_refused(name, inference, prior):
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("inference", ["scvb0", "gibbs", "mhw"])
-def test_a_window_may_be_wider_than_all_documents_but_no_integer_of_its_own(inference):
+def test_a_window_may_be_wider_than_all_documents_within_machine_integers(inference):
     SkipGramTopicModel(3, inference=inference, window=1000, max_iter=1, random_state=0).fit(X)
     with pytest.raises(ValueError, match=r"'window' parameter .* must be an int in the range"):
         SkipGramTopicModel(3, inference=inference, window=10**20, max_iter=1).fit(X)

@@ -83,7 +83,7 @@ def collected(model, rows, workers):
 
 
 def test_statistics_of_chains_tend_to_expectations():
-    """As samples grow; tables are fresh, but proposals know a word of the context alone."""
+    """The error falls with the number of samples; tables are fresh, but a proposal sees one word of the context."""
     documents, X = documents_of()
     errors = []
     for n_samples in (50, 5000):
@@ -249,7 +249,7 @@ def test_known_topics_are_recovered(params, limit):
     assert matched(components, shuffled)[1] > 0.5
 
 
-def test_a_word_of_two_senses_is_told_by_its_context():
+def test_the_context_determines_the_sense_of_a_word():
     rng = np.random.default_rng(0)
     senses = [np.arange(1, 11), np.arange(11, 21)]  # word 0 is in both
     documents, truth = [], []

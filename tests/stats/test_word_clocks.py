@@ -84,7 +84,7 @@ def test_statistics_scale_everything_else():
 
 
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda c: pickle.loads(pickle.dumps(c)), WordClocks.copy])
-def test_copies_go_on_alike(copied):
+def test_copies_continue_alike(copied):
     rng = np.random.default_rng(2)
     first = WordClocks(V, K, np.float32, np.full(V, 10.0), DECAY, OFFSET).advance(sums_of(rng))
     second, sums = copied(first), sums_of(rng)

@@ -144,7 +144,7 @@ def test_warm_start_continues(method):
 
 
 @per_method
-def test_warm_start_with_other_documents_or_method_goes_on_from_the_topics(method):
+def test_warm_start_with_other_documents_or_method_continues_from_the_topics(method):
     many = sparse.csr_array(make_sparse_lda(300, n_features=V, n_components=K, doc_length=50, random_state=2)[0])
     est = lda(method, max_iter=60, warm_start=True, topic_word_prior=0.1).fit(many)
     score, other = est.score(many), many[::-1]
@@ -157,7 +157,7 @@ def test_warm_start_with_other_documents_or_method_goes_on_from_the_topics(metho
         assert_valid(est.fit(rows), rows)
 
 
-def test_warm_start_goes_on_from_learned_priors():
+def test_warm_start_continues_from_learned_priors():
     est = lda(warm_start=True, **LEARNED, max_iter=14).fit(X)
     prior = est.doc_topic_prior_
     est.set_params(max_iter=0).fit(X)
@@ -193,7 +193,7 @@ def test_convergence_is_reported_and_its_absence_warned_of(method, tol):
 
 
 @per_method
-def test_interrupted_state_of_rows_is_not_gone_on_with(method, monkeypatch):
+def test_warm_start_drops_interrupted_state_of_rows(method, monkeypatch):
     est = lda(method, warm_start=True, max_iter=5).fit(X)
     before = said(est, X)
     with monkeypatch.context() as patch:

@@ -85,7 +85,7 @@ def test_enumeration_is_gibbs_sampling():
 
 @pytest.mark.parametrize("share", [0.1, 1.0])
 def test_first_epoch_has_the_exact_posterior(share, monkeypatch):
-    """Whatever share of the prior a count needs to be in a table."""
+    """The share of the prior that a count needs to enter a table does not matter."""
     assert walker_sampler.NEGLIGIBLE == 0.1
     monkeypatch.setattr(walker_sampler, "NEGLIGIBLE", share)
     est = fitted(1)
@@ -143,7 +143,7 @@ def test_tokens_of_a_repeated_word_are_drawn_together():
 
 
 def test_proposals_of_words_are_their_conditionals(monkeypatch):
-    """Where counts have a background, which tables of words do not store, and none is too small for them."""
+    """Counts have a background that tables of words do not store, and no count is too small for a table."""
     monkeypatch.setattr(walker_sampler, "NEGLIGIBLE", 0.0)
     sampler = walker_sampler.WalkerSampler(1, 0, 1, None, 0.0, 1)
     model = StochasticCollapsedModel(V, ALPHA, BETA, sampler, dtype=np.float64)

@@ -88,7 +88,7 @@ def test_sampler_follows_from_the_steps_of_documents():
 @pytest.mark.parametrize("variant", [name for name in VARIANTS if name.startswith("gibbs")])
 @pytest.mark.parametrize("chunk", [64, 1 << 16])
 def test_sums_of_very_many_topics_are_sparse(variant, chunk, monkeypatch):
-    """As if there were thousands: no word has a row for all topics, and results are those of any number of threads."""
+    """As with thousands of topics: no word has a row for all topics, and the number of threads changes no bit."""
     monkeypatch.setattr(gibbs_sampler, "CHUNK_ENTRIES", chunk)
     weight = np.random.default_rng(0).uniform(0.5, 2.0, N)
     whole = lda(variant).fit(X, sample_weight=weight)
@@ -260,7 +260,7 @@ def test_step_of_a_stream_of_known_length(sampler):
 
 
 def test_stream_of_known_length_follows_the_length_of_documents():
-    """Where documents grow longer the tokens of the whole do."""
+    """If documents become longer, the number of tokens of the corpus grows."""
     est = lda(total_samples=1000, init_params=GIVEN, step_size=(1.0, 0.5))
     short, long = (np.random.default_rng(4).multinomial(n, np.full(V, 1 / V), size=50) for n in (10, 40))
     est.partial_fit(short)
@@ -321,7 +321,7 @@ def test_warm_start_draws_new_samples():
 
 
 def test_first_block_of_a_stream_is_learned_as_a_fit():
-    """In minibatches, at first densely; it is counted, and later blocks are visited, as in the rest of a fit."""
+    """Its minibatches are visited densely at first; later blocks are visited as later batches of a fit are."""
     rows, _, _ = make_bars(5, n_samples=600, doc_length=60, random_state=0)
     est = SparseSCVB0LDA(10, random_state=0).partial_fit(rows)
     model = est._fitted.model

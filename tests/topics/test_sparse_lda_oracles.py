@@ -116,7 +116,7 @@ def test_bound_of_the_tests_is_that_of_scikit_learn():
         found = reference.topics_bound(X, resp, theta, word_topic, np.full(K, alpha), eta)
         lda = sklearn_lda(word_topic, alpha, eta)
         expected = lda._approx_bound(X, doc_topic_distr=theta, sub_sampling=False)
-        assert found == pytest.approx(expected, rel=1e-9)  # scikit-learn has a digamma function of its own
+        assert found == pytest.approx(expected, rel=1e-9)  # scikit-learn computes digamma differently
 
 
 @pytest.mark.usefixtures("exact")
@@ -153,7 +153,7 @@ def test_bound_at_a_fixed_point_is_that_of_scikit_learn():
 
 @pytest.mark.parametrize("n_nonzero", WIDTHS)
 def test_scikit_learns_bound_at_the_same_parameters_is_no_lower(n_nonzero):
-    """There responsibilities are the best for the parameters, all topics a word."""
+    """In scikit-learn responsibilities are optimal for the parameters, with all topics for each word."""
     X = corpus(4)
     model, _ = topic_model(X, n_nonzero)
     step = Step(model, X)
@@ -541,7 +541,7 @@ def test_bars_are_found(n_nonzero, monkeypatch):
 @pytest.mark.usefixtures("exact")
 @pytest.mark.parametrize("n_nonzero", [2, None])
 def test_learned_prior_is_the_optimum_of_expected_logarithms(n_nonzero):
-    """Of E[log pi] by its definition, from each document's Dirichlet parameters."""
+    """E[log pi] follows by definition from the Dirichlet parameters of each document."""
     X = corpus(21, doc_topic_prior=0.5)
     lda = learn(ExactLDA, X, n_nonzero, "batch", **LEARNED)
     stats, alpha = lda._fitted.stats, lda.doc_topic_prior_
