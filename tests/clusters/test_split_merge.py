@@ -65,15 +65,15 @@ def test_partitions_come_as_often_as_they_are_probable(prior, max_components):
     """Proposals alone, without a sweep: the chain's law is the enumerated posterior, U integrated out."""
     limit = {"max_components": max_components or 0}
     expected = twin.posterior(X[:4], BETA, twin.Rule(**PRIORS[prior], **limit))
-    chain, n_steps = Chain(X[:4], PRIORS[prior], max_components), 8_000
+    chain, n_steps = Chain(X[:4], PRIORS[prior], max_components), 4_000
     seen = dict.fromkeys(expected, 0)
     for number in range(n_steps):
         seen[chain.step()] += 1
         if number % 1000 == 0:  # round-off, as fits do
             chain.model.recount([(chain.rows.read(np.arange(4)), None, chain.labels, 0)], chain.state)
     distance = 0.5 * sum(abs(seen[labels] / n_steps - p) for labels, p in expected.items())
-    assert distance < 0.04
-    assert min(chain.moves.taken.values()) > 300
+    assert distance < 0.05
+    assert min(chain.moves.taken.values()) > 150
 
 
 @pytest.mark.parametrize("prior", PRIORS)
@@ -132,7 +132,7 @@ def test_ratio_of_the_prior_is_that_of_the_joint(prior, u):
 # -- the auxiliary variable
 
 
-def mean_clusters(n_sweeps=40_000):
+def mean_clusters(n_sweeps=20_000):
     """Mean number of clusters of sweeps over single rows, u drawn after each, and its error by batches."""
     chain, numbers = Chain(X, {"concentration": 0.6, "discount": 0.7, "tilt": 2.0}), []
     block = chain.rows.read(np.arange(5))
@@ -175,7 +175,7 @@ def test_a_sweep_draws_u_given_rows_and_clusters_and_weighs_a_new_cluster_by_u(p
 def test_u_given_clusters_and_a_discount():
     mean, error = mean_clusters()
     assert abs(mean - expected_clusters()) < 4 * error
-    assert error < 0.02
+    assert error < 0.03
 
 
 # -- chains that move
