@@ -47,7 +47,9 @@ WRITERS = {
     "topics with checkpoint": lambda _, folder: topics(
         folder, "--checkpoint", str(folder / "run"), output=folder.parent / "topics"
     ),
-    "demo": lambda _, folder: main(["demo", "--output", str(folder / "demo")]),
+    "demo": lambda _, folder: main(
+        ["demo", "--n-components", "4", "--max-iter", "1", "--output", str(folder / "demo")]
+    ),
 }
 
 

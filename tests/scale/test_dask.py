@@ -225,12 +225,10 @@ def test_dead_workers_and_late_ones_change_no_bit():
     with cluster(2, processes=True) as some, dd.Client(some) as client:
 
         def kill():
-            for pause in (1.0, 2.0):
-                time.sleep(pause)
-                workers = list(some.workers.values())
-                process = workers[0].process
-                killed.append(process.pid)
-                os.kill(process.pid, signal.SIGKILL)
+            time.sleep(0.5)
+            process = next(iter(some.workers.values())).process
+            killed.append(process.pid)
+            os.kill(process.pid, signal.SIGKILL)
             some.scale(3)  # and one that joins late
 
         killer = threading.Thread(target=kill)
@@ -240,7 +238,7 @@ def test_dead_workers_and_late_ones_change_no_bit():
             assert_same_bits(whole, over, COUNTS)
             over = blocks.fit(clone(est), Slow(), client=client)
         killer.join()
-        assert len(killed) == 2
+        assert len(killed) == 1
         assert_same_bits(whole, blocks.fit(clone(est), Slow(), client=client), COUNTS)
     assert_same_bits(whole, over, COUNTS)
 
