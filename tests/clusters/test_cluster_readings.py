@@ -9,7 +9,6 @@ from cluster_cases import CLOUDS, GAUSSIANS, LIKELIHOODS, TEXTS, WEIGHTS, gibbs,
 from scipy.special import gammaln, logsumexp
 
 from sparsemix._stats.nggp import NGGP
-from sparsemix.clusters import _predict as module
 
 per_likelihood = pytest.mark.parametrize("likelihood", LIKELIHOODS)
 MAKERS = {
@@ -32,20 +31,6 @@ def fitted():
 per_fit = pytest.mark.parametrize("name", MAKERS)
 
 # -- responsibilities
-
-
-@per_likelihood
-@per_fit
-def test_labels_are_those_of_the_largest_responsibility(name, likelihood, fitted):
-    est, rows = fitted[name, likelihood], rows_of(likelihood)
-    resp = est.predict_proba(rows)
-    labels = est.predict(rows)
-    assert labels.dtype == np.int64
-    np.testing.assert_array_equal(labels, resp.argmax(axis=1))
-    np.testing.assert_allclose(est.transform(rows).toarray(), resp, atol=1e-5)  # entries below 1e-6 are left out
-    assert resp.shape == (150, est.n_clusters_)
-    np.testing.assert_allclose(resp.sum(axis=1), 1.0, rtol=1e-12)
-    assert list(est.get_feature_names_out()) == [f"{type(est).__name__.lower()}{k}" for k in range(est.n_clusters_)]
 
 
 def test_of_two_equal_clusters_the_older_one_is_chosen():
@@ -74,23 +59,6 @@ def test_sparse_responsibilities_are_those_of_training(n_nonzero, likelihood):
         for row in wanted:
             row[np.argsort(-row, kind="stable")[n_nonzero:]] = 0.0
     np.testing.assert_allclose(kept.toarray(), wanted / wanted.sum(axis=1, keepdims=True), rtol=1e-12)
-
-
-@per_likelihood
-@per_fit
-def test_every_row_is_read_alone(name, likelihood, fitted, monkeypatch):
-    est, rows = fitted[name, likelihood], rows_of(likelihood)
-    order = np.random.default_rng(0).permutation(150)
-    before = est.predict_proba(rows), est.score_samples(rows), est.predict(rows)
-    for got, want in zip((est.predict_proba(rows[order]), est.score_samples(rows[order]), est.predict(rows[order])),
-                         before, strict=True):  # fmt: skip
-        np.testing.assert_array_equal(got, want[order])
-    np.testing.assert_array_equal(np.concatenate([est.score_samples(rows[[n]]) for n in range(0, 150, 9)]),
-                                  before[1][::9])  # fmt: skip
-    monkeypatch.setattr(module, "TILE_SCORES", 1)
-    monkeypatch.setattr(module, "BLOCK", 37)
-    np.testing.assert_array_equal(est.predict_proba(rows), before[0])
-    np.testing.assert_array_equal(est.score_samples(rows), before[1])
 
 
 # -- weights of clusters

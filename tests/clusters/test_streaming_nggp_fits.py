@@ -22,7 +22,6 @@ from cluster_cases import (
 )
 from fitted import assert_never_fitted
 from scipy import sparse
-from sklearn.base import clone
 from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -38,36 +37,6 @@ EPOCHS = {"ADF": 1, "EP": 4}
 per_method = pytest.mark.parametrize("max_iter", EPOCHS.values(), ids=EPOCHS)
 
 # -- parameters, tags, attributes
-
-
-@per_likelihood
-@per_method
-def test_attributes_of_a_fit(max_iter, likelihood):
-    rows = rows_of(likelihood)
-    est = streaming(likelihood, max_iter=max_iter, tol=0.0).fit(rows)
-    assert_valid(est, rows)
-    n_live = int((np.abs(rows).sum(axis=1) > 0).sum())
-    assert est.counts_.sum() <= n_live * (1 + 1e-12)
-    assert est.n_features_in_ == rows.shape[1]
-    assert est.n_samples_seen_ == 150
-    assert (est.n_iter_, est.converged_) == (max_iter, False)
-    assert est.labels_.dtype == np.int64
-    np.testing.assert_array_equal(est.labels_, est.predict(rows))
-    np.testing.assert_array_equal(clone(est).fit_predict(rows), est.labels_)
-    assert [record["n_iter"] for record in est.history_] == list(range(1, max_iter + 1))
-    assert (np.diff([record["seconds"] for record in est.history_]) > 0).all()
-    for record in est.history_:
-        assert sorted(record) == ["change", "log_predictive", "log_predictive_per_row", "n_iter", "seconds"]
-        assert record["log_predictive_per_row"] == pytest.approx(record["log_predictive"] / n_live, rel=1e-9)
-    assert hasattr(est, "covariances_") == (likelihood != "multinomial")
-    shapes = {"full": (2, 2), "zero_mean": (2, 2), "diag": (2,), "spherical": ()}
-    if likelihood != "multinomial":
-        assert est.covariances_.shape == (est.n_clusters_, *shapes[likelihood])
-        assert est.column_scales_.shape == (rows.shape[1],)
-    else:
-        for name in ("covariances_", "column_scales_"):
-            with pytest.raises(AttributeError, match=f"'multinomial' has no covariances and no attribute '{name}'"):
-                getattr(est, name)
 
 
 def test_the_clusters_of_a_fit_continue_in_a_stream():

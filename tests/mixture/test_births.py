@@ -135,7 +135,7 @@ def test_births_that_are_taken_back_leave_the_lists_of_before(learning_method, m
 
 
 def test_few_components_may_stay_dead():
-    """Below 16 of them they are to be clusters, and who asks for too many keeps the wish for few."""
+    """Births need 16 components: with fewer, empty ones may show that n_components is too large."""
     X, y = make_blobs(600, centers=[[0, 0], [9, 9], [0, 9]], random_state=0)
     est = SparseGaussianMixture(6, init_params={"responsibilities": np.eye(6)[y]}, random_state=0).fit(X)
     assert (est.weights_ > 0.01).sum() == 3
@@ -258,24 +258,6 @@ def test_stream_of_one_kind_is_left_alone(monkeypatch):
         off.partial_fit(block)
     X = rng.standard_t(4, (3000, 3))
     assert on.score(X) > off.score(X) - 0.05
-
-
-def test_failed_block_leaves_the_stream_as_it_was():
-    rng = np.random.default_rng(0)
-    centres = rng.uniform(-10, 10, (6, 3))
-    est = SparseGaussianMixture(6, random_state=0)
-    for block, _ in stream(rng, centres, np.arange(3), 2):
-        est.partial_fit(block)
-    before = fitted_arrays(est, block)
-    late, _ = next(stream(rng, centres, np.arange(3, 6), 1))
-    monkey = est._absorb
-    est._absorb = lambda *_: (_ for _ in ()).throw(MemoryError)
-    with pytest.raises(MemoryError):
-        est.partial_fit(late)
-    assert_same_bits(before, fitted_arrays(est, block))
-    est._absorb = monkey
-    est.partial_fit(late)
-    assert est.n_samples_seen_ == 3000
 
 
 # -- forgetting

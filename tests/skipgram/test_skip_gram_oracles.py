@@ -238,7 +238,7 @@ def matched(first, second):
      ({"sampler": "mhw", "max_iter": 20}, 0.25)],
 )  # fmt: skip
 def test_known_topics_are_recovered(params, limit):
-    X, topics, word_topics = make_skip_gram(400, n_features=100, n_components=6, random_state=1)
+    X, topics, word_topics = make_skip_gram(300, n_features=100, n_components=6, random_state=1)
     est = SkipGramTopicModel(6, random_state=3, **params).fit(X)
     components = est.components_ / est.components_.sum(axis=1, keepdims=True)
     order, distance = matched(components, topics)

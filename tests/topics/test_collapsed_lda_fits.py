@@ -41,30 +41,6 @@ def lda(method="cvb0", n_components=K, **params):
     return CollapsedLDA(n_components, inference=method, **({"max_iter": 3, "tol": 0.0, "random_state": 0} | params))
 
 
-# -- parameters, tags, attributes
-
-
-@pytest.mark.parametrize("method", [*METHODS, "cvb_exact"])
-def test_attributes_of_a_fit(method):
-    est = lda(method, max_iter=4, burn_in=2, thin=2).fit(X)
-    assert_valid(est, X)
-    assert est.components_.dtype == (np.float64 if method == "cvb_exact" else np.float32)
-    assert est.n_features_in_ == V
-    assert est.n_iter_ == 4
-    assert [record["n_iter"] for record in est.history_] == [1, 2, 3, 4]
-    assert (np.diff([record["seconds"] for record in est.history_]) > 0).all()
-    name = OBJECTIVE[method]
-    for record in est.history_:
-        assert sorted(record) == sorted(["n_iter", "seconds", name, f"{name}_per_token"])
-        assert record[f"{name}_per_token"] == pytest.approx(record[name] / X.sum(), rel=1e-12)
-    assert hasattr(est, "lower_bound_") == hasattr(est, "lower_bounds_") == (method in ("cvb", "cvb_exact"))
-    assert hasattr(est, "n_samples_") == (method == "gibbs")
-    if method in ("cvb", "cvb_exact"):
-        assert est.lower_bounds_ == [record["lower_bound"] for record in est.history_]
-    assert not hasattr(est, "_row_state")  # it is as large as the documents times the topics
-    assert not hasattr(est, "restart_acceptance_")
-
-
 # -- wrong input
 
 

@@ -28,7 +28,6 @@ from sparsemix._models.topics.variational_model import TopicModel
 from sparsemix.datasets import make_bars, make_sparse_lda
 from sparsemix.metrics import align_topics, document_completion
 
-METHODS = ["batch", "memoized", "online"]
 STARTS = ["collapsed", "em", "random", "bregman"]
 # Fits of a few epochs on purpose: they are compared with each other, not brought to convergence.
 few_epochs = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -49,25 +48,6 @@ class ExactLDA(SparseLDA):
 
 
 # -- parameters, tags, attributes
-
-
-@few_epochs
-@pytest.mark.parametrize("n_nonzero", [1, 2, None])
-@pytest.mark.parametrize("learning_method", METHODS)
-def test_attributes_are_distributions_of_the_right_shape(learning_method, n_nonzero):
-    est = lda(learning_method=learning_method, n_nonzero=n_nonzero, batch_size=80).fit(X)
-    assert est.components_.shape == est.exp_dirichlet_component_.shape == (K, V)
-    assert (est.components_ > 0).all()
-    assert (est.exp_dirichlet_component_ >= 0).all()
-    assert est.topic_weights_.shape == est.doc_topic_prior_.shape == (K,)
-    assert (est.topic_weights_ >= 0).all()
-    assert est.topic_weights_.sum() == pytest.approx(1.0)
-    assert est.n_features_in_ == V
-    assert (est.n_iter_, est.n_samples_seen_) == (3, N)
-    if learning_method != "online":  # all tokens of every word are in some topic, and nothing else is
-        totals = np.asarray(X.sum(axis=0)).ravel()
-        sums = est.components_.sum(axis=0) - K * est.topic_word_prior_
-        np.testing.assert_allclose(sums, totals, rtol=1e-4, atol=1e-2)
 
 
 @few_epochs
