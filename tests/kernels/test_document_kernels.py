@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import reference
+from row_cases import read_only
 from scipy.special import gammaln, psi
 from sparsemix._kernels.vectors._simd import aligned_empty
 
@@ -12,12 +13,6 @@ from sparsemix._models.topics.variational_model import inverse_totals
 DTYPES = [np.float32, np.float64]
 K = 12
 WIDTHS = [1, 2, 3, 8, K]
-
-
-def read_only(*arrays):
-    for array in arrays:
-        array.flags.writeable = False
-    return arrays
 
 
 class Corpus:

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import reference_nggp as twin
+from row_cases import read_only
 from scipy import sparse
 from scipy.special import entr
 from sparsemix._kernels.clusters._clusters import SLOTS
@@ -19,12 +20,6 @@ from sparsemix._models.clusters.state import ClusterState
 N_WORDS = 30
 BETA = 0.3
 COUNTS = [1, 2, 8, 9, 100, 0.3, 2.5]
-
-
-def read_only(*arrays):
-    for array in arrays:
-        array.flags.writeable = False
-    return arrays
 
 
 def block(X):

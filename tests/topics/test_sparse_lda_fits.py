@@ -13,13 +13,7 @@ from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.utils import check_random_state
-from topic_cases import (
-    COOKING,
-    LEARNED,
-    SPACE,
-    counter,
-    texts,
-)
+from topic_cases import COOKING, LEARNED, SPACE, ExactLDA, counter, texts
 
 from sparsemix import SparseLDA
 from sparsemix._engine.documents import Documents
@@ -39,12 +33,6 @@ GIVEN = np.random.default_rng(1).gamma(1.0, size=(K, V)) + 0.1
 
 def lda(n_components=K, **params):
     return SparseLDA(n_components, **({"n_nonzero": 2, "max_iter": 3, "tol": 0.0, "random_state": 0} | params))
-
-
-class ExactLDA(SparseLDA):
-    """Tables in double precision: for equalities that hold up to the order of additions."""
-
-    _table_dtype = np.float64
 
 
 # -- parameters, tags, attributes
@@ -140,15 +128,6 @@ ROWS = [slice(0, 100), slice(100, 101), slice(101, 180), slice(180, N)]
 def stats_of(est):
     table = est._fitted.stats.copy()["word_topic"]  # reading folds the pending factor in, which moves last bits
     return table.toarray() if sparse.issparse(table) else table
-
-
-@few_epochs
-def test_full_step_with_the_statistics_of_all_documents_is_an_epoch():
-    params = {"learning_method": "batch", "init_params": GIVEN, "warm_documents": False, "n_nonzero": None}
-    est = lda(max_iter=2, **params).fit(X)
-    three = lda(max_iter=3, **params).fit(X)
-    est.update_from_stats(est.expected_stats(X), learning_rate=1.0)
-    np.testing.assert_array_equal(est.components_, three.components_)
 
 
 @few_epochs

@@ -2,28 +2,15 @@
 
 import numpy as np
 import pytest
-from fitted import assert_never_fitted, assert_same_bits
+from fitted import assert_never_fitted
 from scipy import sparse
-from topic_cases import (
-    GIVEN,
-    K,
-    N,
-    V,
-    X,
-    assert_valid,
-)
+from topic_cases import GIVEN, ExactLDA, K, N, V, X, assert_valid
 
 from sparsemix import SparseLDA
 
 # Fits of a few epochs: the tests check that they are valid, not that they converge.
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
-
-
-class ExactLDA(SparseLDA):
-    """Tables in double precision."""
-
-    _table_dtype = np.float64
 
 
 def lda(n_components=K, **params):
@@ -94,12 +81,6 @@ def test_small_weights_are_not_lost(n_nonzero):
     est = lda(n_nonzero=n_nonzero, learning_method="batch").fit(X * 1e-4)
     totals = 1e-4 * np.asarray(X.sum(axis=0)).ravel()
     np.testing.assert_allclose(est.components_.sum(axis=0) - K * est.topic_word_prior_, totals, rtol=0.01, atol=1e-6)
-
-
-def test_largest_integers_are_counts():
-    rows = (X > 0).astype(np.int32) * np.int32(2**31 - 1)
-    assert_same_bits(lda().fit(rows), lda().fit(rows.astype(np.float64)), X)
-    assert_valid(lda().fit(rows), rows.astype(np.float64))
 
 
 # -- priors

@@ -8,7 +8,7 @@ import reference
 from scipy import sparse
 from scipy.special import gammaln, psi
 from sklearn.decomposition import LatentDirichletAllocation
-from topic_cases import LEARNED
+from topic_cases import LEARNED, ExactLDA
 
 from sparsemix._engine.documents import DocumentBlock, DocumentMemory, Documents
 from sparsemix._engine.inference import infer_doc_topic
@@ -23,10 +23,6 @@ from sparsemix.topics import _assemble as priors
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 K = 6
 WIDTHS = [1, 2, 3, K]
-
-
-class ExactLDA(SparseLDA):
-    _table_dtype = np.float64
 
 
 @pytest.fixture
