@@ -4,17 +4,7 @@
 import numpy as np
 import pytest
 import reference_nggp as oracle
-from cluster_cases import (
-    LIKELIHOODS,
-    TEXTS,
-    WEIGHTS,
-    apart,
-    assert_valid,
-    gibbs,
-    rows_of,
-    same_partition,
-    streaming,
-)
+from cluster_cases import LIKELIHOODS, TEXTS, WEIGHTS, apart, assert_valid, gibbs, rows_of, same_partition, streaming
 from fitted import assert_never_fitted
 from interruptions import fail_at
 from scipy import sparse

@@ -7,15 +7,7 @@ import numpy as np
 import pytest
 import topic_cases
 from estimator_cases import CASES, FIRST, of_kind, over, with_methods, with_warm_start, with_weights
-from fitted import (
-    READERS,
-    assert_holds,
-    assert_never_fitted,
-    assert_same_bits,
-    assert_unchanged,
-    few_epochs,
-    snapshot,
-)
+from fitted import READERS, assert_holds, assert_never_fitted, assert_same_bits, assert_unchanged, few_epochs, snapshot
 from scipy import sparse
 
 pytestmark = few_epochs

@@ -8,21 +8,7 @@ from fitted import assert_same, assert_same_bits, assert_unchanged, said, snapsh
 from interruptions import fail_at
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.pipeline import make_pipeline
-from topic_cases import (
-    COOKING,
-    LEARNED,
-    SPACE,
-    K,
-    N,
-    V,
-    X,
-    assert_valid,
-    counter,
-    spoilt,
-    spoilt_csr,
-    texts,
-)
+from topic_cases import LEARNED, K, N, V, X, assert_valid, spoilt, spoilt_csr
 
 from sparsemix import CollapsedLDA
 from sparsemix._engine import documents as documents_module
@@ -191,20 +177,3 @@ def test_warm_start_drops_interrupted_state_of_rows(method, monkeypatch):
     est.fit(X)
     assert est._row_state.whole
     assert_valid(est, X)
-
-
-# -- meta-estimators
-
-
-@per_method
-def test_topics_of_two_vocabularies_separate(method):
-    params = {"doc_topic_prior": 0.1, "topic_word_prior": 0.1, "random_state": 0}
-    pipeline = make_pipeline(counter(), CollapsedLDA(2, inference=method, **params)).fit(texts())
-    theta = pipeline.transform(texts())
-    labels = theta.argmax(axis=1)
-    assert len(set(labels[::2])) == len(set(labels[1::2])) == 1
-    assert labels[0] != labels[1]
-    assert theta.max(axis=1).min() > 0.8
-    table = pipeline[-1].topic_table(pipeline[:-1].get_feature_names_out())
-    assert sorted(sorted(row["words"]) for row in table) == sorted([sorted(COOKING), sorted(SPACE)])
-    assert pipeline[-1].perplexity(pipeline[:-1].transform(texts(seed=1))) < 13

@@ -7,14 +7,7 @@ import numpy as np
 import pytest
 from fitted import assert_never_fitted, assert_same_bits
 from scipy import sparse
-from topic_cases import (
-    GIVEN,
-    LEARNED,
-    K,
-    N,
-    V,
-    X,
-)
+from topic_cases import GIVEN, LEARNED, K, N, V, X
 
 from sparsemix import SparseSCVB0LDA
 from sparsemix._engine.documents import Documents
