@@ -101,14 +101,6 @@ def test_clusters_are_those_of_the_rows_after_every_number_of_epochs(moves, weig
         assert est.n_samples_seen_ == 150
 
 
-def test_merges_of_an_epoch_do_something():
-    plain = streaming(max_iter=7, tol=0.0, new_cluster_threshold=0.1).fit(TEXTS)
-    for name in ("by rows", "by likeness"):
-        assert streaming(max_iter=7, tol=0.0, new_cluster_threshold=0.1, **MOVES[name]).fit(TEXTS).n_clusters_ < (
-            plain.n_clusters_
-        )
-
-
 def from_nothing(monkeypatch):
     """Let fits begin without the clusters of the search for a prior."""
     make = module.make_state

@@ -24,14 +24,14 @@ GIVEN = np.array([[1900, 25_000, 1800, 8000, 1700], [14_000, 1800, 9000, 1900, 7
 X = sparse.csr_array(np.repeat(DOCUMENTS, N, axis=0).astype(np.float64))
 
 
-def expected_counts(counts, alpha=ALPHA):
+def expected_counts(counts):
     """Counts by topic and word of one document of each kind: p(z | w) over all z, topics known."""
     phi = (counts + BETA) / (counts + BETA).sum(axis=1, keepdims=True)
     out = np.zeros((len(DOCUMENTS), K, V))
     for n, document in enumerate(DOCUMENTS):
         words = np.flatnonzero(document)
         states = np.array(list(product(range(K), repeat=len(words))))
-        weight = np.array([joint(phi, alpha, words, z) for z in states])
+        weight = np.array([joint(phi, ALPHA, words, z) for z in states])
         for z, p in zip(states, weight / weight.sum(), strict=True):
             out[n, z, words] += p
     return out
@@ -64,12 +64,12 @@ def deviation(found, expected):
     return np.abs((found - N * expected) / np.sqrt(variance))[:, present].max()
 
 
-def total(counts, **wrong):
-    return expected_counts(counts, **wrong).sum(axis=0)
+def total(counts):
+    return expected_counts(counts).sum(axis=0)
 
 
 def test_enumeration_is_gibbs_sampling():
-    """The law that all else is measured by is that of the exact sampler too, and a plain chain's."""
+    """The exact sampler and a plain chain have the law that other tests expect."""
     exact = fitted(1, sampler="gibbs")
     assert deviation(counts_of(exact), total(GIVEN)) < 5.0
     rng = np.random.default_rng(0)
@@ -174,9 +174,6 @@ def test_counts_that_all_words_share_count(sampler, monkeypatch):
     monkeypatch.setattr(StochasticCollapsedModel, "global_step", with_background)
     est = fitted(1, sampler=sampler, topic_word_prior=BETA)
     assert deviation(counts_of(est), total(GIVEN)) < 5.0
-
-
-# -- what is wrong must be seen
 
 
 @pytest.mark.parametrize("n_components", [2, 5, 300])
