@@ -103,7 +103,7 @@ class Rule:
         return v, p / p.sum()
 
     def log_new(self, n, n_clusters):
-        """Log weight of a new cluster where the others have n_k - sigma."""
+        """Log weight of a new cluster where each existing one has n_k - sigma."""
         a, sigma, tau = self.concentration, self.discount, self.tilt
         if n == 0:
             return math.log(a)
@@ -280,7 +280,7 @@ def conditional(X, labels, row, n_slots, prior, rule, log_u):
 
 
 def choice(p, seed, row, sweep):
-    """The slot that a conditional's random number stands for: a new cluster first, then slots in order."""
+    """The slot that a conditional's random number selects: a new cluster first, then slots in order."""
     key = chains.mix(chains.mix((seed + chains.GOLDEN) & chains.MASK))
     key = chains.child(chains.child(key, row), sweep)
     u = (chains.mix((key + chains.GOLDEN) & chains.MASK) >> 11) * 2.0**-53

@@ -96,3 +96,10 @@ SIZES = {
     "large numbers": 1e6 * CLOUDS[:40],
     "more features than rows": np.random.default_rng(2).normal(size=(5, 9)),
 }
+
+
+def read_only(*arrays):
+    """The same arrays, write-protected."""
+    for array in arrays:
+        array.flags.writeable = False
+    return arrays

@@ -3,7 +3,11 @@
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
+from sklearn.utils import Bunch
+
+from sparsemix import datasets
 
 ROOT = Path(__file__).parents[1]
 PAGES = ["README.md", "CONTRIBUTING.md", "doc/architecture.rst"]
@@ -45,6 +49,12 @@ def test_the_paper_has_the_table_of_the_readme_and_its_references():
 
 @pytest.mark.slow
 def test_code_of_the_readme_runs(tmp_path, monkeypatch):
+    """On a part of its data: both functions have their own tests."""
+    X, X_test = datasets.load_image_patches(return_test=True)
+    counts = datasets.make_sparse_lda(400, n_features=500, n_components=20, doc_length=60, random_state=0)[0]
+    docs = Bunch(data=counts, feature_names=np.array([f"word{v}" for v in range(500)]))
+    monkeypatch.setattr(datasets, "load_image_patches", lambda **_: (X[:3000], X_test[:300]))
+    monkeypatch.setattr(datasets, "load_docstrings", lambda: docs)
     monkeypatch.chdir(tmp_path)
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     blocks = re.findall(r"^```python\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)

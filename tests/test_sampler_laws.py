@@ -123,15 +123,3 @@ CHAINS = {
 def test_fits_visit_states_as_often_as_they_are_probable(name, monkeypatch):
     run, args = CHAINS[name]
     assert deviation(*run(monkeypatch, *args)) < 4.5
-
-
-@pytest.mark.slow
-def test_proposals_that_depend_on_what_they_move_are_seen(monkeypatch):
-    """Tables of all counts, as if each part had no own positions."""
-    build = WalkingSkipGramModel._build_tables
-
-    def of_all_counts(self, tables, x, topics, part, table, totals):
-        build(self, tables, x, np.full_like(topics, -1), part, table, totals)
-
-    monkeypatch.setattr(WalkingSkipGramModel, "_build_tables", of_all_counts)
-    assert deviation(*skip_gram(monkeypatch, "mhw")) > 8.0

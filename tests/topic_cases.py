@@ -5,7 +5,7 @@ from row_cases import bad_weights
 from scipy import sparse
 from sklearn.feature_extraction.text import CountVectorizer
 
-from sparsemix import CollapsedLDA, GibbsLDA, SparseSCVB0LDA
+from sparsemix import CollapsedLDA, GibbsLDA, SparseLDA, SparseSCVB0LDA
 from sparsemix.datasets import make_sparse_lda
 
 K, V, N = 5, 30, 60
@@ -13,6 +13,12 @@ X = sparse.csr_array(make_sparse_lda(N, n_features=V, n_components=K, doc_length
 # Parameters of estimators that learn both priors.
 LEARNED = {"doc_topic_prior": "learned", "topic_word_prior": "learned"}
 GIVEN = np.random.default_rng(1).gamma(1.0, size=(K, V)) + 0.1
+
+
+class ExactLDA(SparseLDA):
+    """Tables in double precision, for equalities up to the order of additions."""
+
+    _table_dtype = np.float64
 
 
 def spoilt(value, row=41, column=7):

@@ -1,4 +1,4 @@
-"""Merges and prunes of clusters: criteria against what they stand for, and what is left afterwards."""
+"""Merges and prunes of clusters: criteria against their definitions, and the state afterwards."""
 
 from itertools import product
 
@@ -115,8 +115,8 @@ def test_bayes_factor_is_the_ratio_of_joints_given_u(prior, likelihood):
 
 
 @pytest.mark.parametrize("prior", PRIORS[:3], ids=str)
-def test_bayes_factor_tells_same_from_different_words(prior):
-    """O60: documents of 40 words over 30, one to fifty in each cluster."""
+def test_bayes_factor_distinguishes_same_from_different_words(prior):
+    """Documents of 40 words over 30, one to fifty in each cluster."""
     same, different = {}, {}
     for n in (1, 5, 20, 50):
         same[n], different[n] = [], []
@@ -137,7 +137,7 @@ def test_bayes_factor_tells_same_from_different_words(prior):
 
 
 @pytest.mark.parametrize("likelihood", LIKELIHOODS[1:])
-def test_bayes_factor_tells_same_from_different_gaussians(likelihood):
+def test_bayes_factor_distinguishes_same_from_different_gaussians(likelihood):
     for n in (5, 50):
         for seed in range(5):
             parts = [sample(likelihood, n, seed), sample(likelihood, n, seed + 50), sample(likelihood, n, seed, kind=1)]
@@ -149,7 +149,7 @@ def test_bayes_factor_tells_same_from_different_gaussians(likelihood):
 
 @per_likelihood
 def test_a_few_rows_join_the_cluster_that_they_are_of(likelihood, monkeypatch):
-    """However unlike it their own shape is: fewer than five Gaussian rows, if the factor says so."""
+    """Fewer than five Gaussian rows join by the Bayes factor, even if their covariance differs."""
     monkeypatch.setattr(_moves, "SIMILAR", 2.0)  # nothing is
     for n, kind in product((1, 4, 5), (0, 1)):
         rows = np.vstack([sample(likelihood, 60, 0), sample(likelihood, n, 1, kind=kind)])
@@ -448,7 +448,7 @@ def test_slots_of_dead_clusters_are_given_up(likelihood):
 
 @pytest.mark.parametrize("far", [1e8, 1e12, 1e20])
 def test_looks_leave_clusters_alone_whose_union_has_no_covariance(far):
-    """In the sums of both nothing is left of how they spread."""
+    """Round-off hides the spread of both in the sums of their union."""
     rng = np.random.default_rng(0)
     near = rng.normal(size=(20, 3))
     beyond = 1e-3 * rng.normal(size=(20, 3)) + far * np.array([1.0, 1.1, 0.9])

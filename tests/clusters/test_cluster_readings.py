@@ -9,7 +9,6 @@ from cluster_cases import CLOUDS, GAUSSIANS, LIKELIHOODS, TEXTS, WEIGHTS, gibbs,
 from scipy.special import gammaln, logsumexp
 
 from sparsemix._stats.nggp import NGGP
-from sparsemix.clusters import _predict as module
 
 per_likelihood = pytest.mark.parametrize("likelihood", LIKELIHOODS)
 MAKERS = {
@@ -32,20 +31,6 @@ def fitted():
 per_fit = pytest.mark.parametrize("name", MAKERS)
 
 # -- responsibilities
-
-
-@per_likelihood
-@per_fit
-def test_labels_are_those_of_the_largest_responsibility(name, likelihood, fitted):
-    est, rows = fitted[name, likelihood], rows_of(likelihood)
-    resp = est.predict_proba(rows)
-    labels = est.predict(rows)
-    assert labels.dtype == np.int64
-    np.testing.assert_array_equal(labels, resp.argmax(axis=1))
-    np.testing.assert_allclose(est.transform(rows).toarray(), resp, atol=1e-5)  # entries below 1e-6 are left out
-    assert resp.shape == (150, est.n_clusters_)
-    np.testing.assert_allclose(resp.sum(axis=1), 1.0, rtol=1e-12)
-    assert list(est.get_feature_names_out()) == [f"{type(est).__name__.lower()}{k}" for k in range(est.n_clusters_)]
 
 
 def test_of_two_equal_clusters_the_older_one_is_chosen():
@@ -74,23 +59,6 @@ def test_sparse_responsibilities_are_those_of_training(n_nonzero, likelihood):
         for row in wanted:
             row[np.argsort(-row, kind="stable")[n_nonzero:]] = 0.0
     np.testing.assert_allclose(kept.toarray(), wanted / wanted.sum(axis=1, keepdims=True), rtol=1e-12)
-
-
-@per_likelihood
-@per_fit
-def test_every_row_is_read_alone(name, likelihood, fitted, monkeypatch):
-    est, rows = fitted[name, likelihood], rows_of(likelihood)
-    order = np.random.default_rng(0).permutation(150)
-    before = est.predict_proba(rows), est.score_samples(rows), est.predict(rows)
-    for got, want in zip((est.predict_proba(rows[order]), est.score_samples(rows[order]), est.predict(rows[order])),
-                         before, strict=True):  # fmt: skip
-        np.testing.assert_array_equal(got, want[order])
-    np.testing.assert_array_equal(np.concatenate([est.score_samples(rows[[n]]) for n in range(0, 150, 9)]),
-                                  before[1][::9])  # fmt: skip
-    monkeypatch.setattr(module, "TILE_SCORES", 1)
-    monkeypatch.setattr(module, "BLOCK", 37)
-    np.testing.assert_array_equal(est.predict_proba(rows), before[0])
-    np.testing.assert_array_equal(est.score_samples(rows), before[1])
 
 
 # -- weights of clusters
@@ -164,7 +132,7 @@ def test_density_of_documents_written_out(discount, max_iter):
 @per_maker
 @pytest.mark.parametrize("discount", [0.0, 0.5])
 def test_densities_of_all_documents_of_a_length_sum_to_one(discount, maker):
-    """O62: every sequence of words is one document."""
+    """Every sequence of words is one document."""
     rows = TEXTS[:, :4]
     est = maker("multinomial", discount=discount, word_prior=0.3).fit(rows)
     assert est.n_clusters_ > 1
@@ -178,7 +146,7 @@ def test_densities_of_all_documents_of_a_length_sum_to_one(discount, maker):
 @pytest.mark.parametrize("discount", [0.0, 0.5])
 @pytest.mark.parametrize("likelihood", GAUSSIANS)
 def test_densities_of_rows_integrate_to_one(likelihood, discount, maker):
-    """O62, in one dimension: the tails are those of Student's t, so that x = c + sinh(t) takes them in."""
+    """In one dimension: the tails are those of Student's t, so that x = c + sinh(t) takes them in."""
     covariance = {"diag": [0.5], "spherical": 0.5}.get(likelihood, [[0.5]])
     given = {"mean_prior": [4.0], "covariance_prior": covariance}
     rows = CLOUDS[:, :1].copy()
@@ -192,7 +160,7 @@ def test_densities_of_rows_integrate_to_one(likelihood, discount, maker):
 
 
 def test_one_cluster_is_conjugate_updating():
-    """O63: where no cluster but one can be, the prequential sum is the log evidence of its documents."""
+    """If only one cluster is possible, the prequential sum is the log evidence of its documents."""
     rows = TEXTS[np.asarray(TEXTS.sum(axis=1)) > 0].toarray()
     est = streaming(concentration=1e-100, new_cluster_threshold=1.0, word_prior=0.3).fit(rows)
     assert est.n_clusters_ == 1
@@ -202,7 +170,7 @@ def test_one_cluster_is_conjugate_updating():
 
 
 @per_likelihood
-def test_the_first_epoch_tells_the_score_of_each_row_before_it_came(likelihood):
+def test_the_first_epoch_records_the_predictive_score_of_each_row(likelihood):
     rows = rows_of(likelihood)[2:60]
     est, total = streaming(likelihood), 0.0
     for row in range(rows.shape[0]):

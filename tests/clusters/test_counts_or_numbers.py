@@ -83,12 +83,12 @@ def test_estimators_decide_alike_and_warn_in_doubt(kind, name):
     for method in ("fit", "partial_fit") if name == "streaming" else ("fit",):
         est = clone(ESTIMATORS[name])
         with decided(doubt):
-            getattr(est, method)(rows[:60])
+            getattr(est, method)(rows[:30])
         assert (est.likelihood_ == "multinomial") == counts
     if doubt:  # the parameter that the warning names ends it
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            clone(est).set_params(likelihood="diag").fit(rows[:60])
+            clone(est).set_params(likelihood="diag").fit(rows[:30])
 
 
 @pytest.mark.parametrize("dtype", [*np.typecodes["AllInteger"], "f", "d"])
@@ -126,7 +126,7 @@ def test_later_rows_that_are_no_counts_warn():
 
 
 def test_a_search_decides_once_for_all_rows():
-    """Its first part alone would be in doubt: each text there has one word."""
+    """The first part alone would be in doubt: its texts have one word each."""
     rows = SHORT.toarray()
     rows[:40] = 0
     rows[np.arange(40), np.arange(40)] = 1

@@ -101,14 +101,6 @@ def test_clusters_are_those_of_the_rows_after_every_number_of_epochs(moves, weig
         assert est.n_samples_seen_ == 150
 
 
-def test_merges_of_an_epoch_do_something():
-    plain = streaming(max_iter=7, tol=0.0, new_cluster_threshold=0.1).fit(TEXTS)
-    for name in ("by rows", "by likeness"):
-        assert streaming(max_iter=7, tol=0.0, new_cluster_threshold=0.1, **MOVES[name]).fit(TEXTS).n_clusters_ < (
-            plain.n_clusters_
-        )
-
-
 def from_nothing(monkeypatch):
     """Let fits begin without the clusters of the search for a prior."""
     make = module.make_state
@@ -131,7 +123,6 @@ def test_blocks_make_no_difference_to_epochs(likelihood, monkeypatch):
 
 @per_likelihood
 def test_the_first_epoch_is_assumed_density_filtering(likelihood, within, monkeypatch):
-    """O59."""
     from_nothing(monkeypatch)
     rows = rows_of(likelihood)
     stream = streaming(likelihood).fit(rows)
@@ -154,7 +145,7 @@ def test_the_first_epoch_is_assumed_density_filtering(likelihood, within, monkey
 
 @per_likelihood
 def test_epochs_come_to_rest(likelihood, within):
-    """O58: once nothing changes, another epoch changes nothing, and clusters are what they were."""
+    """Once nothing changes, another epoch changes nothing, and clusters are what they were."""
     rows, groups = apart(likelihood)
     est = StreamingNGGPMixture(likelihood, max_iter=40, tol=1e-9, random_state=0).fit(rows)
     assert est.converged_
@@ -293,8 +284,8 @@ def test_rows_that_lost_their_cluster_get_another(kind):
     np.testing.assert_allclose(state.sums.statistics(np.arange(state.n_slots)), wanted, atol=1e-10)
 
 
-def test_many_homeless_rows_take_no_more_room_than_others(within):
-    """Of weights so small that no cluster is heavy enough to stay."""
+def test_many_rows_without_a_cluster_take_no_more_memory_than_others(within):
+    """The weights are so small that no cluster is heavy enough to stay."""
     rows = 9.0 * np.eye(100)[np.arange(300) % 100]
     est = streaming(max_iter=4, tol=0.0, new_cluster_threshold=0.5).fit(rows, sample_weight=np.full(300, 0.1))
     assert est.counts_.sum() == pytest.approx(30.0)
@@ -351,7 +342,7 @@ def test_empty_documents_have_no_responsibilities(within):
     [("multinomial", {}, 1), ("diag", {}, 2), ("diag", {"half_life": 50.0}, 1), ("full", {"prune_threshold": 1.5}, 1)],
 )
 def test_gaussians_are_gone_over_twice(likelihood, params, max_iter):
-    """By default; clusters that are to be forgotten, and those of counts, are those of one epoch."""
+    """This is the default; with forgetting, and for counts, one epoch is."""
     rng = np.random.default_rng(0)
     rows = rng.poisson(2.0, (60, 4)) if likelihood == "multinomial" else rng.normal(size=(60, 4))
     auto = StreamingNGGPMixture(likelihood, random_state=0, **params).fit(rows)

@@ -48,8 +48,8 @@ REDUNDANT = {
 def test_redundant_columns_change_no_clusters(name, way):
     """A full covariance describes them; they hold no information on clusters."""
     rng = np.random.default_rng(0)
-    labels = rng.permutation(np.repeat([0, 1], 1000))
-    rows = REDUNDANT[name](rng.normal(size=(2000, 4)) + 5.0 * labels[:, None], rng)
+    labels = rng.permutation(np.repeat([0, 1], 400))
+    rows = REDUNDANT[name](rng.normal(size=(800, 4)) + 5.0 * labels[:, None], rng)
     est = StreamingNGGPMixture("auto", random_state=0)
     est = est.fit(rows) if way == "fit" else est.partial_fit(rows[:300]).partial_fit(rows[300:])
     assert est.likelihood_ == "full"
@@ -86,7 +86,7 @@ def test_units_and_origin_of_columns_do_not_matter(likelihood):
 
 
 @pytest.mark.parametrize("likelihood", [*WITH_MEANS, "zero_mean"])
-def test_columns_that_say_nothing_do_not_decide(likelihood):
+def test_uninformative_columns_do_not_change_clusters(likelihood):
     rows = np.zeros((300, 6))
     rows[:, :2] = blobs(2, 300)[0]
     rows[7, 3] = 1.0  # nearly constant: equal values would be infinitely likely
@@ -109,7 +109,7 @@ def test_little_data_has_a_prior(rows, likelihood):
 
 @pytest.mark.parametrize("way", ["fit", "partial_fit", "chain"])
 def test_one_elongated_cluster_is_as_good_as_one_gaussian(way):
-    """Without correlations in the prior, a fit loses 0.8 nats for the last one."""
+    """Without correlations in the prior, a fit of the last rows loses 0.8 nats."""
     for correlation in (0.9, 0.999, 0.9999):
         rows = np.random.default_rng(0).multivariate_normal(np.zeros(2), [[1.0, correlation], [correlation, 1.0]], 1200)
         train, test = rows[:1000], rows[1000:]
@@ -130,7 +130,7 @@ def balls_in_units(scales, n=1000, seed=0):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_balls_that_were_standardised_are_found(seed):
-    """Columns are then as wide within clusters as their centres are near each other."""
+    """After standardisation, a column is wide within clusters if their centres are near each other."""
     rng = np.random.default_rng(seed)
     labels = rng.integers(0, 5, 1000)
     rows = np.array([30.0, 6.0, 3.0]) * rng.normal(size=(5, 3))[labels] + rng.normal(size=(1000, 3))
@@ -226,7 +226,7 @@ AUTO = {
 
 @pytest.mark.parametrize("estimator", [StreamingNGGPMixture, GibbsNGGPMixture])
 @pytest.mark.parametrize("name", AUTO)
-def test_auto_tells_counts_from_measurements(name, estimator):
+def test_auto_distinguishes_counts_from_measurements(name, estimator):
     rows, wanted = AUTO[name]
     short = {"max_iter": 2} if estimator is GibbsNGGPMixture else {}
     est = estimator(random_state=0, **short).fit(rows)
@@ -239,7 +239,7 @@ def test_auto_tells_counts_from_measurements(name, estimator):
 
 @pytest.mark.parametrize("n_features", [10, 20])
 def test_correlations_are_not_found_where_there_are_none(n_features):
-    """Those of the rows by which they are judged gain tens of nats; real ones hundreds."""
+    """Chance correlations of the judged rows gain tens of nats, real ones hundreds."""
     rng = np.random.default_rng(n_features)
     means = 6.0 * rng.normal(size=(10, n_features))[rng.integers(10, size=1000)]
     noise = rng.normal(size=(1000, n_features))
@@ -266,7 +266,7 @@ def test_a_stream_stays_what_its_first_block_was():
 
 
 @pytest.mark.parametrize(("covariance", "wanted"), [(0.5, "spherical"), ([0.5] * 4, "diag"), (np.eye(4), "full")])
-def test_a_given_covariance_tells_the_structure(covariance, wanted):
+def test_a_given_covariance_determines_the_structure(covariance, wanted):
     est = StreamingNGGPMixture(covariance_prior=covariance).fit(load_iris().data)
     assert est.likelihood_ == wanted
 
@@ -308,7 +308,7 @@ def test_a_fit_without_clusters_keeps_the_model_that_was_there():
 
 
 @pytest.mark.parametrize("threshold", [0.01, 0.1])
-def test_more_clusters_than_rows_are_told_of(threshold):
+def test_more_clusters_than_rows_give_a_warning(threshold):
     rows = np.random.default_rng(0).poisson(0.3, (6, 12))
     params = {"max_iter": 50, "concentration": 1.0, "word_prior": 0.1, "random_state": 0, "tol": 0.0}
     est = StreamingNGGPMixture("multinomial", new_cluster_threshold=threshold, **params)

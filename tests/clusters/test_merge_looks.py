@@ -50,7 +50,7 @@ def test_an_epoch_over_the_table_sees_what_columns_hold(n_words):
 
 @per_likelihood
 @pytest.mark.parametrize("least", [0.0, 0.25, 0.8])
-def test_those_that_are_alike_are_told_by_bounds_as_by_all_pairs(least, likelihood):
+def test_bounds_find_the_similar_pairs_that_all_pairs_find(least, likelihood):
     state = many(likelihood)
     slots = np.arange(60)
     others = np.random.default_rng(1).integers(0, 60, (60, 7))
@@ -77,7 +77,7 @@ def test_candidates_are_the_best_of_all(likelihood, monkeypatch):
 
 @per_likelihood
 def test_questions_of_a_round_are_those_of_one_cluster_after_the_other(likelihood):
-    """Without looks: each slot that is due about its three best of all, as they are when its turn comes."""
+    """Without rounds: each slot that is due asks about its three best slots at its turn."""
     prior = PRIORS[0]
     state, twin = many(likelihood), many(likelihood)
     wanted = []

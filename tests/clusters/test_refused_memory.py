@@ -1,6 +1,7 @@
 """Memory that is refused in a stream of clusters: the rows before it are learned, and it continues to the same bits."""
 
 from contextlib import suppress
+from functools import cache
 
 import numpy as np
 import pytest
@@ -48,17 +49,23 @@ def failing(patch, owner, name, n):
 
 
 def methods_of(likelihood):
-    """Where memory is refused."""
+    """Methods whose calls are refused memory."""
     slots = MultinomialSlots if likelihood == "multinomial" else GaussianSlots
     return [(slots, "merge"), (slots, "take"), (ClusterState, "recount"), (ClusterState, "looked")]
+
+
+@cache
+def uninterrupted(likelihood):
+    rows = rows_of(likelihood)
+    return made(likelihood).partial_fit(rows[:60]).partial_fit(rows[60:])
 
 
 @per_likelihood
 @pytest.mark.parametrize("n", [1, 2, 3])
 @pytest.mark.parametrize("place", range(4))
-def test_a_stream_goes_on_from_the_row_where_memory_was_refused(likelihood, place, n, monkeypatch):
+def test_a_stream_continues_from_the_row_where_memory_was_refused(likelihood, place, n, monkeypatch):
     rows, owner_and_name = rows_of(likelihood), methods_of(likelihood)[place]
-    expected = made(likelihood).partial_fit(rows[:60]).partial_fit(rows[60:])
+    expected = uninterrupted(likelihood)
     est = made(likelihood).partial_fit(rows[:60])
     with monkeypatch.context() as patch:
         failing(patch, *owner_and_name, n)

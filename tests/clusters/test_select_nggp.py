@@ -57,7 +57,7 @@ def test_rows_of_weight_zero_are_not_there():
 
 
 @pytest.mark.parametrize("train_size", [0.0, 1.0, -1.0, np.nan])
-def test_a_share_that_is_none_is_refused(train_size):
+def test_a_share_outside_its_range_is_refused(train_size):
     with pytest.raises(ValueError, match=r"train_size is .*; it must be between 0 and 1"):
         select_nggp_hyperparameters(streaming(), TEXTS, {}, train_size=train_size)
 

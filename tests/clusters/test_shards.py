@@ -143,7 +143,7 @@ def test_new_clusters_join_where_a_slow_twin_lets_them(discount):
 
 
 def test_new_clusters_join_new_ones_and_none_that_their_rows_had_to_choose_from(monkeypatch):
-    """As if any two clusters were likelier to be one."""
+    """The test makes the union of any two clusters more probable."""
     monkeypatch.setattr(_moves, "log_bayes_factor", lambda *arguments: np.ones(len(arguments[-1])))
     old, new = BARS[OF_BARS < 3], BARS[OF_BARS == 7]
     base = words().partial_fit(old)

@@ -132,7 +132,7 @@ def test_ratio_of_the_prior_is_that_of_the_joint(prior, u):
 # -- the auxiliary variable
 
 
-def mean_clusters(n_sweeps=40_000):
+def mean_clusters(n_sweeps=20_000):
     """Mean number of clusters of sweeps over single rows, u drawn after each, and its error by batches."""
     chain, numbers = Chain(X, {"concentration": 0.6, "discount": 0.7, "tilt": 2.0}), []
     block = chain.rows.read(np.arange(5))
@@ -150,7 +150,7 @@ def expected_clusters():
 
 
 @pytest.mark.parametrize("prior", PRIORS)
-def test_a_sweep_asks_for_u_of_its_rows_and_clusters_and_a_new_cluster_of_u(prior, monkeypatch):
+def test_a_sweep_draws_u_given_rows_and_clusters_and_weighs_a_new_cluster_by_u(prior, monkeypatch):
     chain, asked, weighed = Chain(X, PRIORS[prior]), [], []
     monkeypatch.setattr(NGGP, "sample_log_u", lambda self, n, k, rng: asked.append((n, k)) or rng.normal())  # noqa: ARG005
     right = model_module.draw
@@ -175,7 +175,7 @@ def test_a_sweep_asks_for_u_of_its_rows_and_clusters_and_a_new_cluster_of_u(prio
 def test_u_given_clusters_and_a_discount():
     mean, error = mean_clusters()
     assert abs(mean - expected_clusters()) < 4 * error
-    assert error < 0.02
+    assert error < 0.03
 
 
 # -- chains that move
@@ -248,7 +248,7 @@ def test_rows_with_weights_have_no_proposals(monkeypatch):
 # -- several chains
 
 
-def test_chains_are_told_and_the_best_is_kept():
+def test_all_chains_are_recorded_and_the_best_is_kept():
     rows, _ = far_apart(100)
     est = GibbsNGGPMixture("diag", n_chains=3, max_iter=40, random_state=0).fit(rows)
     assert [len(values) for values in est.chain_log_joints_] == [40, 40, 40]
@@ -259,7 +259,7 @@ def test_chains_are_told_and_the_best_is_kept():
     np.testing.assert_array_equal(est.labels_, again.labels_)
 
 
-def test_chains_that_disagree_are_told_of(monkeypatch):
+def test_chains_that_disagree_give_a_warning(monkeypatch):
     starts = iter(["streaming", "single"])
     run_chain = GibbsNGGPMixture._run_chain
 

@@ -28,7 +28,7 @@ def agreement(est, rows, labels):
 @pytest.mark.parametrize("scales", [1.0, 2.0 ** np.array([-20, 0, 5, 30])], ids=["units", "other units"])
 @pytest.mark.parametrize("n_first", [200, 1100], ids=["few rows", "many rows"])
 def test_a_first_block_of_one_cluster_does_not_hide_later_clusters(likelihood, scales, n_first):
-    rows, labels = sorted_blobs(n_first, n_first + 1200, scales)
+    rows, labels = sorted_blobs(n_first, n_first + 600, scales)
     est = stream(StreamingNGGPMixture(likelihood).partial_fit(rows[:n_first]), rows[n_first:], 100)
     assert est.n_clusters_ == 10
     assert agreement(est, rows, labels) > 0.99
@@ -40,13 +40,12 @@ def test_a_long_stream_does_not_depend_on_its_first_block(likelihood, weighted):
     rows, _ = sorted_blobs(60, 1050)
     weight = np.random.default_rng(1).uniform(0.5, 2.0, len(rows)) if weighted else None
     ends = []
-    for first, size in ((1, 1050), (5, 97), (500, 1)):
+    for first, size in ((1, 1050), (5, 97)):
         est = StreamingNGGPMixture(likelihood)
         est.partial_fit(rows[:first], sample_weight=None if weight is None else weight[:first])
         est = pickle.loads(pickle.dumps(est))
         ends.append(stream(est, rows[first:], size, None if weight is None else weight[first:]))
-    for other in ends[1:]:
-        assert_same_bits(ends[0], other, rows)
+    assert_same_bits(*ends, rows)
     assert ends[0].n_samples_seen_ == 1050
 
 

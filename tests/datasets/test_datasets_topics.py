@@ -202,7 +202,7 @@ def test_files_that_are_cut_off_or_not_packed_are_named(tmp_path):
 
 @pytest.fixture
 def published(tmp_path, monkeypatch):
-    """A set as published, in a folder that stands for the repository, and a downloader that takes it from there."""
+    """A set as published, in a folder in place of the repository, and a downloader that reads this folder."""
     folder = tmp_path / "published"
     folder.mkdir()
     write_bag(folder, name="kos")
@@ -398,7 +398,7 @@ def test_bars_are_learned_again():
         (["200000", "5000", "1000000000", "1 1 1"], "line 3 announces 1000000000 entries and 1 follow"),
     ],
 )
-def test_headers_and_lines_that_lie_are_told_in_little_memory(tmp_path, lines, message):
+def test_wrong_headers_and_lines_are_named_in_little_memory(tmp_path, lines, message):
     path = tmp_path / "docword.bad.txt"
     path.write_text("\n".join(lines) + "\n")
     tracemalloc.start()
@@ -408,7 +408,7 @@ def test_headers_and_lines_that_lie_are_told_in_little_memory(tmp_path, lines, m
     tracemalloc.stop()
 
 
-def test_a_packed_line_without_an_end_is_told_at_once(tmp_path):
+def test_a_packed_line_without_an_end_is_named_at_once(tmp_path):
     path = tmp_path / "docword.bomb.txt.gz"
     with gzip.open(path, "wb", compresslevel=9) as file:
         file.write(b"2\n5\n3\n")

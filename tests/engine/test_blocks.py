@@ -260,7 +260,7 @@ def test_errors_in_threads_reach_the_caller(n_jobs):
 
 @pytest.mark.parametrize("n_jobs", [1, 2, 3])
 def test_of_several_errors_the_first_span_has_its_own_raised(n_jobs):
-    """As without threads; and threads continue to work for the same context."""
+    """The error is that of a run without threads, and the same workers can run again."""
     done = []
 
     def fail(start, stop):  # noqa: ARG001

@@ -69,7 +69,7 @@ def methods(protocol):
 
 
 def disagreements(wanted, found):
-    """What stands in the way of calling ``found`` as ``wanted`` says."""
+    """Why a call with the signature of ``wanted`` would fail for ``found``; None if it would not."""
     theirs = list(inspect.signature(found).parameters.values())
     for place, parameter in enumerate(inspect.signature(wanted).parameters.values()):
         if place >= len(theirs):
@@ -85,7 +85,7 @@ def disagreements(wanted, found):
     return f"needs {needed}" if needed else None
 
 
-def test_all_rooms_have_members():
+def test_every_protocol_has_implementations():
     assert {protocol for protocol, _ in FULFILLED} == set(MARKS)
     names = {value.__name__ for _, value in FULFILLED}
     assert {"VariationalMixture", "TopicModel", "WalkerSampler", "Documents", "Memoized", "FullGaussian"} <= names
@@ -100,24 +100,13 @@ def test_methods_can_be_called_as_the_protocol_says():
     assert not wrong, "\n".join(wrong)
 
 
-def test_a_wrong_signature_is_found():
-    class Wrong:
-        def absorb(self, new, stats): ...
-
-        def batches(self, n): ...
-
-    assert disagreements(protocols.Schedule.absorb, Wrong.absorb) == "calls stats new"
-    assert disagreements(protocols.Schedule.batches, Wrong.batches) == "needs ['n']"
-    assert disagreements(protocols.Schedule.absorb, Wrong.batches) == "calls stats n"
-
-
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((60, 3))
 COUNTS = RNG.poisson(1.0, (60, 12)) + 1
 
 
 def values():
-    """One of each, with the protocol that it is to fulfil."""
+    """One object of each class, with its protocol."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         return list(made())
@@ -165,7 +154,7 @@ def test_attributes_are_there(protocol, value):
 
 @pytest.mark.parametrize(("estimator", "settings"), [(Streaming, {"max_iter": 2}), (GibbsNGGPMixture, {"max_iter": 2})])
 def test_models_of_clusters_have_all_attributes(estimator, settings, monkeypatch):
-    """They live while a fit lasts."""
+    """These models exist only during a fit."""
     seen, module = [], importlib.import_module(estimator.__module__)
     original = module.run
     monkeypatch.setattr(module, "run", lambda model, *args: seen.append(model) or original(model, *args))

@@ -75,7 +75,7 @@ def test_blend_moves_by_rho_between_masses(rho):
     assert out is stats
 
 
-def test_full_step_forgets_even_what_is_not_finite():
+def test_full_step_forgets_values_that_are_not_finite():
     rng = np.random.default_rng(1)
     stats, new = statistics(rng, 30.0), statistics(rng, 5.0)
     stats["first"][...] = np.nan
@@ -211,7 +211,7 @@ def test_memo_of_put_components_is_each_batch_s_share():
     changed = stats.copy().put([1, 3], other.take([1, 3]), np.ones(2))
     undo = schedule.put([1, 3], changed)
     total = sum(schedule._memo[1:], schedule._memo[0])
-    assert_close(total, values(changed))  # the others' sums are as they were, and so are shared ones
+    assert_close(total, values(changed))  # sums of other components and shared sums did not change
     for batch, memo in zip(schedule._selections, schedule._memo, strict=True):
         np.testing.assert_allclose(memo["first"][1], len(batch) / N * changed["first"][1], rtol=1e-12)
     undo()
@@ -244,7 +244,7 @@ def test_absorbing_changes_the_old_statistics_and_leaves_the_new(kind):
 
 
 def test_memoized_learning_with_many_batches_keeps_a_copy_of_the_start():
-    """Both ways of letting the start fade give the same sums."""
+    """Both implementations of the fading start give the same sums."""
     outcomes = []
     for most in (0, MOST_BATCHES):
         with pytest.MonkeyPatch.context() as patch:
@@ -259,7 +259,7 @@ def test_memoized_learning_with_many_batches_keeps_a_copy_of_the_start():
 
 
 @pytest.mark.parametrize("name", ["memoized", "stochastic", "joined"])
-def test_schedules_tell_the_selection_that_follows(name):
+def test_schedules_announce_the_next_selection(name):
     rng = np.random.default_rng(0)
     schedule = {
         "memoized": lambda: Memoized(40, 7, rng),
@@ -279,7 +279,7 @@ def test_schedules_tell_the_selection_that_follows(name):
 
 
 def test_rows_that_weigh_next_to_nothing_teach_nothing():
-    """Of all rows they are less than round-off, and their sums as of all rows may be no numbers."""
+    """Their share of all rows is below round-off, and their sums, scaled to all rows, may overflow."""
     rng = np.random.default_rng(15)
     stats, new = statistics(rng, 40.0), statistics(rng, 1e-16)
     before = values(stats)

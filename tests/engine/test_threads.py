@@ -16,7 +16,7 @@ from sparsemix._stats.word_rows import GROUPS, ByWord
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2, 3])
-def test_every_span_is_done_once_and_the_job_beside_them(n_jobs):
+def test_every_span_and_the_parallel_job_run_once(n_jobs):
     done, jobs = [], []
     with Workers(n_jobs) as workers:
         for _ in range(20):
@@ -64,7 +64,7 @@ class TimeLimitError(Exception):
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers")
 def test_an_exception_of_a_signal_handler_waits_for_threads():
-    """What they write may be put back after it."""
+    """Threads end before the exception is raised, since its handler may restore what they write."""
     done, main = [], threading.get_ident()
 
     def work(start, stop):  # noqa: ARG001
@@ -91,7 +91,7 @@ def test_an_exception_of_a_signal_handler_waits_for_threads():
 
 
 def test_threads_that_sleep_are_woken():
-    """They listen for half a millisecond."""
+    """Threads poll for half a millisecond before they sleep."""
     done = []
     with Workers(3) as workers:
         for _ in range(3):

@@ -37,7 +37,7 @@ def test_callback_is_called_once_an_epoch(case):
 
 @over(of_any_length(with_methods("update_from_stats")))
 def test_what_callbacks_see_is_the_fit_of_so_many_epochs(case):
-    """Though the fit continues with its own statistics in place."""
+    """Although the fit then changes its statistics in place."""
     rows, recorder = case.data.rows, Recorder()
     case.with_epochs(3).set_callbacks(recorder).fit(rows)
     for n, (_, read) in enumerate(recorder.seen[:3], 1):

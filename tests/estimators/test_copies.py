@@ -37,7 +37,7 @@ def test_copy_of_a_fit_is_the_fit(case, copied, tmp_path):
 @per_copy
 @over(with_methods("partial_fit"))
 def test_stream_resumes_to_the_same_bits(case, copied, tmp_path):
-    """From a copy, which keeps what it was while the original continues."""
+    """The stream continues from a copy, which the original does not change."""
     rows, n = case.data.rows, case.data.rows.shape[0]
     weight = np.random.default_rng(0).uniform(0.8, 2.0, n)
     known = case.has("total_samples") and copied in (by_pickle, by_read_only_memmap)
@@ -64,7 +64,7 @@ def test_stream_resumes_to_the_same_bits(case, copied, tmp_path):
 
 @per_copy
 @over(with_warm_start())
-def test_warm_start_goes_on_from_a_copy(case, copied, tmp_path):
+def test_warm_start_continues_from_a_copy(case, copied, tmp_path):
     est = case.fitted(warm_start=True)
     twin = copied(est, tmp_path)
     rows = case.data.rows
@@ -72,7 +72,7 @@ def test_warm_start_goes_on_from_a_copy(case, copied, tmp_path):
 
 
 @over(CASES)
-def test_a_clone_begins_anew(case):
+def test_a_clone_is_unfitted(case):
     est = case.fitted()
     twin = clone(est)
     assert_never_fitted(twin)
@@ -100,7 +100,7 @@ def test_pickle_carries_the_version(cls):
 
 @over(CASES)
 def test_pickle_holds_no_tables(case):
-    """What readings make on their way stays behind, and is made again."""
+    """Tables that readings compute are not pickled; readings of the copy compute them again."""
     est, rows = case.fitted(), case.data.rows
     before = len(pickle.dumps(est))
     said(est, rows)
@@ -113,7 +113,7 @@ def test_pickle_holds_no_tables(case):
 
 @over(CASES)
 def test_pickle_holds_no_rows(case):
-    """What remains of ten times as many rows are sums, and labels and proportions that are attributes."""
+    """Only sums depend on ten times as many rows, and attributes with a value for each row."""
     few, rows = case.fitted(), case.data.rows
     many = case.make().fit((sparse.vstack if case.data.sparse else np.vstack)([rows] * 10))
     for est in (few, many):

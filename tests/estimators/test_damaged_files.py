@@ -43,7 +43,7 @@ def damage(rng, state):
 
 
 @over(FIRST)
-def test_damage_is_told(case):
+def test_damage_is_named(case):
     est = case.fitted()
     if case.can("partial_fit"):
         est.partial_fit(case.data.rows)
@@ -64,7 +64,7 @@ def test_damage_is_told(case):
 
 @over(FIRST)
 @pytest.mark.parametrize("other", [None, "text", {}, []], ids=repr)
-def test_what_was_fitted_is_of_its_kind(case, other):
+def test_fitted_state_of_another_kind_is_refused(case, other):
     state = case.fitted().__getstate__() | {"_fitted": other}
     with pytest.raises(ValueError, match=r"damaged or from another version .*; save the model again"):
         case.make().__setstate__(state)

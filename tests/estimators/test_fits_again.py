@@ -30,7 +30,7 @@ ADDITIVE = with_methods("update_from_stats")
 
 
 @over(with_warm_start())
-def test_warm_start_goes_on(case):
+def test_warm_start_continues_learning(case):
     """Learns further, differs from a fit that starts again, and gives the same bits again."""
     rows = case.data.rows
     est = case.with_epochs(2, warm_start=True).fit(rows)
@@ -60,7 +60,7 @@ def test_warm_start_without_an_epoch_leaves_what_was_fitted(case):
 
 @over(with_warm_start())
 def test_warm_start_of_other_rows_is_valid(case):
-    """More rows or fewer, longer documents or shorter: what is gone on with is scaled to their mass."""
+    """More rows or fewer, longer documents or shorter: the statistics of the start are scaled to their mass."""
     rows = case.data.rows
     stack = sparse.vstack if case.data.sparse else np.vstack
     est = case.fitted(warm_start=True)
@@ -146,7 +146,7 @@ def test_partial_fit_is_statistics_and_a_step(case, total_samples, monkeypatch):
 
 @over(ADDITIVE)
 def test_statistics_of_blocks_add_up(case):
-    """In any order; single precision for topics, and all of them, since small entries go to others of their word.
+    """In any order. Topics have single precision and need n_nonzero=None, or small entries move to other topics.
 
     Draws are keyed by the number of a row in all the data.
     """
@@ -169,7 +169,7 @@ def test_statistics_of_blocks_add_up(case):
 
 
 @over(ADDITIVE)
-def test_counters_after_steps_from_statistics_tell_rows(case):
+def test_counters_after_steps_from_statistics_count_rows(case):
     """Rows and not their weights, nor rounds: a step of size one forgets what was seen before."""
     rows, n = case.data.rows, case.data.rows.shape[0]
     weight = np.linspace(0.5, 3.0, n)
@@ -207,7 +207,7 @@ def test_blocks_with_memory_learn_as_a_batch_fit_does(case):
 
 
 @over(ADDITIVE)
-def test_what_is_no_place_of_a_block_is_refused(case):
+def test_an_invalid_place_of_a_block_is_refused(case):
     """Numbers beyond those of compiled loops too."""
     est = case.fitted()
     for wrong in (-1, 1.5, "2", 2**63, np.uint64(2**64 - 1), 2**70):
@@ -224,7 +224,7 @@ def dense(stats):
 
 @over(with_methods("partial_fit"))
 def test_a_stream_of_unknown_length_loses_nothing(case):
-    """Whatever its blocks are: nothing of the initial statistics is left after the first, and all rows count."""
+    """For any blocks, the first one replaces the initial statistics, and all rows count."""
     rows, n = case.data.rows, case.data.rows.shape[0]
     est = case.make()
     for part in (slice(0, 40), slice(40, 41), slice(41, n)):

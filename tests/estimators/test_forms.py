@@ -194,7 +194,7 @@ def test_mostly_empty_documents(case):
 
 @over([case for case in with_methods("partial_fit") if case.data.kind in ("counts", "words")])
 def test_block_of_empty_documents_changes_nothing(case):
-    """Those that are stored as zeros too."""
+    """Also if their words are stored zeros."""
     rows = case.data.rows
     stored = sparse.csr_array((np.zeros(3, np.float32), np.arange(3), np.arange(4)), shape=(3, rows.shape[1]))
     for total_samples in (None, 1000) if case.has("total_samples") else (None,):

@@ -70,7 +70,7 @@ def test_forms_of_blocks_are_their_numbers(case):
 # digits of single precision.
 @over([case for case in BY_BLOCKS if not isinstance(case.estimator, SparseVonMisesFisherMixture)])
 def test_blocks_of_different_forms_are_their_numbers(case):
-    """Of the common type, and all sparse if one of them is."""
+    """Blocks get their common type, and all become sparse if one of them is."""
     first, second = halves(numbers_of(case))
     arrays = {name: make for name, make in forms.DENSE.items() if not name.startswith(("frame", "polars", "Arrow"))}
     read = [first.astype(float), second.astype(float)]

@@ -50,7 +50,7 @@ def test_readings_of_one_estimator(case):
 
 @over(with_methods("partial_fit"))
 def test_readings_of_a_stream(case):
-    """After steps that scale what was learned, and from several threads of each reading."""
+    """The stream has made steps that scale its statistics; each reading uses several threads."""
     params = {"total_samples": 500} if case.has("total_samples") else {}
     est, rows = case.make(n_jobs=2, **params) if case.has("n_jobs") else case.make(**params), case.data.rows
     for part in (slice(0, 40), slice(40, 60)):
@@ -96,13 +96,13 @@ def test_statistics_under_one_model(name):
 
 @over(CASES)
 def test_fits_at_once(case):
-    """Of one setting and of another, on the same rows, which no thread writes to."""
+    """Threads fit two settings on the same rows, which no thread changes."""
     other = FIRST[(CASES.index(case) + 1) % len(FIRST)]
-    expected, beside = attributes(case.fitted()), attributes(other.fitted())
+    expected, other_expected = attributes(case.fitted()), attributes(other.fitted())
     *fits, last = at_once(*[case.fitted] * (N_CALLERS - 1), other.fitted)
     for fit in fits:
         assert_same(expected, attributes(fit))
-    assert_same(beside, attributes(last))
+    assert_same(other_expected, attributes(last))
 
 
 @over(with_methods("partial_fit"))
@@ -119,7 +119,7 @@ def test_streams_at_once(case):
 
 
 @over(with_methods("partial_fit"))
-def test_a_copy_is_read_while_the_stream_goes_on(case):
+def test_a_copy_is_read_while_the_stream_continues(case):
     est, rows = case.make(), case.data.rows
     est.partial_fit(rows[:40])
     twin = copy.copy(est)

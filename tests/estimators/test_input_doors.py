@@ -232,7 +232,7 @@ def test_weights_of_every_form():
             check_weights(wrong, 12)
 
 
-def test_what_is_no_word_is_not_turned_back_into_one():
+def test_numbers_that_are_not_words_have_no_text():
     for wrong in ([[2.7]], [[11]], [[-1]], [[2**32 + 3]]):
         with pytest.raises(ValueError, match="row 0 of X has"):
             TOKENS.inverse_transform(np.array(wrong))

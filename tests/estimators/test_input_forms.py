@@ -82,7 +82,7 @@ def test_what_is_not_a_number_is_refused(case):
 
 @over(CASES)
 def test_damaged_matrices_are_refused(case):
-    """Before SciPy or a compiled loop reads where there is nothing."""
+    """The error comes before SciPy or a compiled loop reads beyond an array."""
     A = numbers_of(case)
     message = forms.DAMAGE_IS_SAID if takes_sparse(case) else f"{forms.DAMAGE_IS_SAID}|Sparse data was passed"
     for name, kind in some(case, product(forms.DAMAGED, ("array", "matrix"))):

@@ -144,7 +144,7 @@ def test_error_within_a_step_restores_the_model(case, monkeypatch):
 @pytest.mark.usefixtures("ctrl_c")
 @over(of_any_length(ADDITIVE))
 def test_ctrl_c_within_a_step_waits_for_its_end(case, monkeypatch):
-    """As if it had come at the beginning of the next batch."""
+    """The result is that of an interrupt at the beginning of the next batch."""
     rows, first = case.data.rows, case.steps[0]
     handler = signal.getsignal(signal.SIGINT)
     for name in ("absorb", "global_step", "step"):
@@ -238,7 +238,7 @@ def test_ctrl_c_in_a_stream_waits_for_the_end_of_a_block(case, monkeypatch):
 
 @over(FIRST)
 def test_fit_in_a_thread_does_not_touch_signals(case):
-    """Only the main thread may."""
+    """Only the main thread may set handlers of signals."""
     est = case.make()
     thread = threading.Thread(target=est.fit, args=(case.data.rows,))
     thread.start()

@@ -174,7 +174,7 @@ def test_large_rows_of_large_weights_have_a_start():
 
 
 @pytest.mark.parametrize("name", STREAMS)
-def test_a_stream_is_not_endlessly_longer_than_its_blocks(name):
+def test_the_length_of_a_stream_is_limited(name):
     est, rows = STREAMS[name]
     tiny = np.full(rows.shape[0], 1e-10)
     with pytest.raises(ValueError, match=r"total_samples=1e\+16 is .* times the weight of all rows of X, .*: lower it"):
@@ -227,7 +227,7 @@ def test_densities_beyond_single_precision_are_as_in_double(kind):
     np.testing.assert_allclose(found, expected, rtol=1e-4)
 
 
-def test_scales_of_a_prior_that_is_endlessly_narrow_are_numbers():
+def test_scales_of_an_extremely_narrow_prior_are_finite():
     rows, weight = 1e69 * X / np.abs(X).max(), np.full(len(X), 1e25)
     for kind in ("full", "diag"):
         est = SparseGaussianMixture(

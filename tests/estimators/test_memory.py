@@ -74,7 +74,7 @@ def test_no_fit_of_a_mixture_holds_all_responsibilities(rows):
 @pytest.mark.slow
 @pytest.mark.parametrize("make", [SparseLDA, SparseSCVB0LDA])
 @pytest.mark.parametrize("call", ["transform", "score"])
-def test_a_document_of_all_words_has_no_table_of_its_own(make, call):
+def test_a_document_of_all_words_needs_no_second_table(make, call):
     """Parameters and what documents are inferred from, (V, K) each; 64 MB of the document, twice, or of a block."""
     n_words, n_topics = 250_000, 140
     X = sparse.csr_array(np.ones((1, n_words), dtype=np.float32))

@@ -172,7 +172,7 @@ def test_a_bound_is_there_where_learning_has_one(case):
 
 
 @over(with_methods("partial_fit"))
-def test_a_stream_counts_its_rows_and_drops_what_told_of_a_fit(case):
+def test_a_stream_counts_its_rows_and_drops_attributes_of_the_fit(case):
     est, n = case.make(), case.data.rows.shape[0]
     for n_steps, part in enumerate((slice(0, n // 2), slice(n // 2, n // 2 + 1), slice(n // 2 + 1, n)), start=1):
         est.partial_fit(case.data.rows[part])

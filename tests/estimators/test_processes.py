@@ -32,7 +32,7 @@ sys.stdout.buffer.write(pickle.dumps(est.fit(rows)))
 
 @over(FIRST)
 def test_readings_from_many_threads(case):
-    """Of an estimator that has none of its tables yet."""
+    """The estimator has not computed any of its tables yet."""
     est = case.fitted()
     alone = readings(est, case.data.rows)
     for _ in range(3):
@@ -110,7 +110,7 @@ def test_the_number_of_threads_of_blas_changes_no_bit(case):
 
 
 @over(CASES)
-def test_nothing_asks_the_network(case, monkeypatch):
+def test_nothing_uses_the_network(case, monkeypatch):
     def refuse(*_, **__):
         raise AssertionError("the network is asked")
 
@@ -119,7 +119,7 @@ def test_nothing_asks_the_network(case, monkeypatch):
     said(case.fitted(), case.data.rows)
 
 
-def test_one_file_can_ask_the_network():
+def test_one_file_can_use_the_network():
     """The fetchers of data; their checksums have tests of their own. Dask's cluster is one that the caller has."""
     asking = set()
     for path in SOURCES.rglob("*.py"):

@@ -50,7 +50,7 @@ def agreement(est, table, X, X_test):
 @pytest.mark.parametrize("covariance_type", [*INVARIANT, "spherical", "tied_spherical"])
 @pytest.mark.parametrize("table", TABLES.values(), ids=str)
 def test_gaussians(table, covariance_type):
-    """Where densities of columns with few values are arbitrary, groups agree at least."""
+    """Densities of columns with few values are arbitrary; there only the groups must agree."""
     est = SparseGaussianMixture(K, covariance_type=covariance_type, random_state=0)
     est, warned = quietly(est.fit, table.train)
     X, X_test, log_units = np.asarray(table.train, float), np.asarray(table.test, float), 0.0

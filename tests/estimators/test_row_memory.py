@@ -36,7 +36,7 @@ def test_memory_of_other_rows_is_refused(case):
 
 @over(KEPT)
 def test_memory_of_another_model_is_refused(case):
-    """Its components or topics may be beyond the tables of this one."""
+    """Its component numbers may be beyond the tables of this model."""
     many = case.make(n_components=2 * case.estimator.n_components)
     est, rows = case.fitted(), case.data.rows
     many.fit(rows)

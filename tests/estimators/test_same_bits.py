@@ -32,7 +32,7 @@ def small_chunks(monkeypatch):
 
 
 def weights(n):
-    """Some of them zero."""
+    """Random weights, some of them zero."""
     weight = np.random.default_rng(0).uniform(0.8, 2.0, n)
     weight[::7] = 0.0
     return weight
@@ -174,7 +174,7 @@ def assert_weighs(case, est, rows, weight):
     if hasattr(est, "components_"):
         tokens = sum(w * case.data.units(rows[[i]]) for i, w in enumerate(weight))
         if isinstance(est, SparseLDA) and est.learning_method == "online":
-            tokens = est._fitted.stats["tokens"]  # of minibatches that stand for the whole
+            tokens = est._fitted.stats["tokens"]  # minibatches are scaled to the whole corpus
         counts = est.components_ - getattr(est, "topic_word_prior_", getattr(est, "word_prior", None))
         np.testing.assert_allclose(counts.sum(dtype=float), tokens, rtol=1e-3)
     elif hasattr(est, "counts_"):

@@ -7,15 +7,7 @@ import numpy as np
 import pytest
 import topic_cases
 from estimator_cases import CASES, FIRST, of_kind, over, with_methods, with_warm_start, with_weights
-from fitted import (
-    READERS,
-    assert_holds,
-    assert_never_fitted,
-    assert_same_bits,
-    assert_unchanged,
-    few_epochs,
-    snapshot,
-)
+from fitted import READERS, assert_holds, assert_never_fitted, assert_same_bits, assert_unchanged, few_epochs, snapshot
 from scipy import sparse
 
 pytestmark = few_epochs
@@ -75,7 +67,7 @@ def test_wrong_input_leaves_a_fitted_model_alone(case):
 
 
 @over(with_warm_start())
-def test_wrong_input_leaves_what_a_warm_start_goes_on_with(case):
+def test_wrong_input_leaves_the_state_that_a_warm_start_continues(case):
     est = case.fitted(warm_start=True)
     before = snapshot(est, case.data.rows)
     for name, (rows, weight, message) in case.data.later.items():

@@ -152,7 +152,7 @@ def test_invalid_parameter_is_named(case, name, values):
 
 @pytest.mark.parametrize("case", FIRST, ids=lambda case: case.name)
 def test_unknown_parameters_are_refused(case):
-    """Those that are missing on purpose too: a sweep, and rows in their order, are one thread."""
+    """Also n_jobs of estimators that visit rows in order, in one thread."""
     for name in ("n_topics", "n_clusters", *([] if case.has("n_jobs") else ["n_jobs"])):
         with pytest.raises(ValueError, match=name):
             case.make().set_params(**{name: 2})

@@ -70,7 +70,7 @@ def refused(library, n, call, est, before, after, case):
         outcome = outcome_of(lambda: call(est))
     finally:
         library.fail_no_more()
-    if outcome == "done":  # whoever asked has another way
+    if outcome == "done":  # the caller has an alternative
         return outcome
     as_before_or(est, before, after, case)
     return outcome
@@ -179,7 +179,7 @@ def memory(case, n_points):
     for _, call in calls_of(case):
         call(case.fitted())
     np.ones((300, 300)) @ np.ones((300, 300))
-    many = np.tile(rows, (200, 1)) if isinstance(rows, np.ndarray) else many_times(rows, 200)
+    many = np.tile(rows, (60, 1)) if isinstance(rows, np.ndarray) else many_times(rows, 60)
     before = snapshot(est, rows)
     counts = collections.Counter()
     for n_bytes in np.geomspace(1e8, 1e5, n_points):

@@ -47,7 +47,9 @@ WRITERS = {
     "topics with checkpoint": lambda _, folder: topics(
         folder, "--checkpoint", str(folder / "run"), output=folder.parent / "topics"
     ),
-    "demo": lambda _, folder: main(["demo", "--output", str(folder / "demo")]),
+    "demo": lambda _, folder: main(
+        ["demo", "--n-components", "4", "--max-iter", "1", "--output", str(folder / "demo")]
+    ),
 }
 
 
@@ -58,7 +60,7 @@ def _fitted():
 
 
 def give_up_writing():
-    """In this process a superuser is held to what folders say, as everybody else is."""
+    """Permissions of folders hold for this process even if it belongs to a superuser."""
     if os.geteuid() != 0:
         return True
     libc = ctypes.CDLL(None, use_errno=True)

@@ -78,7 +78,7 @@ def try_estimator(rng):
 
 
 def draw_held_out(rng, est, draw, X):
-    """Documents that ``fit`` is watched by, of as many words as the others more often than not; mostly none."""
+    """Validation documents of ``fit``: mostly none, else usually with the vocabulary of X."""
     if not hasattr(est, "early_stopping") or rng.random() < 0.6:
         return None
     if rng.random() < 0.5:

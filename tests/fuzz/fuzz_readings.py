@@ -9,15 +9,7 @@ from pathlib import Path
 import numpy as np
 from fitted import assert_same, attributes
 from fuzz_data import draw_rows, draw_weights
-from fuzz_estimators import (
-    CLEAR,
-    attempt,
-    draw_case,
-    look,
-    quiet,
-    read,
-    said_clearly,
-)
+from fuzz_estimators import CLEAR, attempt, draw_case, look, quiet, read, said_clearly
 from scipy import sparse
 
 import sparsemix

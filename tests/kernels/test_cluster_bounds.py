@@ -55,7 +55,7 @@ def test_codes_fit_the_sums():
 
 
 def asked(slots):
-    """With codes, since a document has asked for them."""
+    """The same slots after a document has made them compute their codes."""
     one = block(np.ones((1, slots.n_features)))
     slots.kernel(one, slots.capacity).bounds_of(0, np.zeros(slots.capacity))
     return slots

@@ -388,7 +388,6 @@ def test_conditional_is_a_ratio_of_joint_probabilities(n_components):
         position += len(row)
 
 
-TINY = [[0, 1, 1], [2, 0, 1]]
 
 
 def tiny_chain(words=3, n_components=2):
@@ -417,29 +416,6 @@ def test_long_chain_visits_states_as_often_as_they_are_probable():
         states[number] = chain.draw(seed=11, number=number).topics @ powers
     assert distance(states, probabilities) < 0.02
     np.testing.assert_array_equal(chain.table.sum(), 6)
-
-
-@pytest.mark.slow
-def test_chain_that_sees_its_own_token_is_told_from_the_posterior():
-    """The same chain by the kernel's own conditional, with the token left in the counts: it must not pass."""
-    probabilities, _ = reference.posterior([[0, 1, 1], [0, 1, 2]], np.full(2, 0.5), 0.3, 3)
-    rng, powers = np.random.default_rng(0), 2 ** np.arange(5, -1, -1)
-    for excluded, passes in ((True, True), (False, False)):
-        chain, owner, words = tiny_chain(), np.repeat([0, 1], 3), np.array([0, 1, 1, 0, 1, 2])
-        states = np.empty(12_000, dtype=int)
-        for number in range(len(states)):
-            for i in range(6):
-                own = np.bincount(chain.topics[owner == owner[i]], minlength=2).astype(float)
-                old = chain.topics[i] if excluded else -1
-                odds = _gibbs.conditional(own, chain.alpha, chain.table, chain.totals, 0.3, words[i], old, 1.0)
-                new = int(rng.uniform() > odds[0])
-                chain.table[words[i], chain.topics[i]] -= 1
-                chain.totals[chain.topics[i]] -= 1
-                chain.topics[i] = new
-                chain.table[words[i], new] += 1
-                chain.totals[new] += 1
-            states[number] = chain.topics @ powers
-        assert (distance(states, probabilities) < 0.03) == passes
 
 
 @pytest.mark.parametrize("weighted", [False, True])

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import reference
+from row_cases import read_only
 from scipy.special import gammaln, psi
 from sparsemix._kernels.vectors._simd import aligned_empty
 
@@ -12,12 +13,6 @@ from sparsemix._models.topics.variational_model import inverse_totals
 DTYPES = [np.float32, np.float64]
 K = 12
 WIDTHS = [1, 2, 3, 8, K]
-
-
-def read_only(*arrays):
-    for array in arrays:
-        array.flags.writeable = False
-    return arrays
 
 
 class Corpus:
@@ -210,7 +205,7 @@ def one_document(table, counts, alpha, dtype=np.float64):
     return corpus
 
 
-def test_one_topic_a_word_is_chosen_anew_in_every_iteration():
+def test_one_topic_a_word_is_chosen_again_in_every_iteration():
     """Far beyond the first iterations supports still change at L = 1, and only in every tenth iteration else."""
     corpus = Corpus(seed=5, alpha=0.5, spread=0.3, n_words=200, n_documents=6)
     corpus.counts[:] = 1.0
@@ -226,7 +221,7 @@ def test_one_topic_a_word_is_chosen_anew_in_every_iteration():
 
 @pytest.mark.usefixtures("instruction_set")
 @pytest.mark.parametrize("n_nonzero", [1, 3, 12])
-def test_topics_with_priors_of_their_own_equal_the_twin(n_nonzero):
+def test_topics_with_different_priors_equal_the_twin(n_nonzero):
     corpus = Corpus(np.float64, n_components=12, seed=8)
     corpus.alpha = np.random.default_rng(8).uniform(0.02, 2.0, 12)
     result = infer(corpus, n_nonzero)
@@ -480,7 +475,7 @@ def test_wrong_shapes_raise(wrong):
 @pytest.mark.parametrize("list_iter", [0, 3])
 @pytest.mark.parametrize("n_nonzero", WIDTHS)
 def test_bound_rises_with_every_iteration(n_nonzero, list_iter):
-    """Where supports are chosen in every iteration, the last update is one more of them."""
+    """If every iteration chooses supports, the last update does so too."""
     corpus = Corpus(seed=13, alpha=0.1)
     options = {"tol": 0.0, "active": 0.0, "list_iter": list_iter, "select_first": 100}
     bounds = np.array([infer(corpus, n_nonzero, max_iter=i, **options).bound for i in range(25)])

@@ -257,7 +257,7 @@ def test_ratios_near_one_lose_nothing(structure):
 @pytest.mark.parametrize("far", [1e4, 1e5, 1e6, 1e7, 1e9])
 @pytest.mark.parametrize("seed", range(3))
 def test_an_outlier_that_leaves_takes_its_spread_with_it(structure, far, seed):
-    """What it leaves is the round-off of its own spread, up to where less is taken away than was added."""
+    """What remains is round-off of the outlier's spread; what falls below zero is clipped and counted."""
     case = Case(structure, d=20, n_slots=1, seed=seed)
     case.feed()
     before = case.slots.posterior([0]).scale[0]
@@ -281,7 +281,7 @@ def test_a_row_far_out_in_every_dimension(structure, d, far, instruction_set):  
     kernel = case.feed()
     np.testing.assert_allclose(kernel.scores(0, 3)[0], expected, rtol=1e-9)
     kernel.move_one(2, 0, 1.0)
-    if far < 1e6:  # else the others are lost in its round-off
+    if far < 1e6:  # beyond it, its round-off hides the remaining rows
         np.testing.assert_allclose(kernel.score_one_without(2, 0, 1.0), expected[2, 0], rtol=1e-6)
     assert np.isfinite(kernel.score_one_without(2, 0, 1.0))
     assert np.isfinite(kernel.score_one_without(2, 0, 0.5))
@@ -460,7 +460,7 @@ def test_merged_slots_hold_the_rows_of_both(structure):
 
 
 def test_faded_slots_hold_a_part_of_their_rows(structure):
-    """However little was in them; a slot without rows keeps the prior."""
+    """Slots with little mass too; a slot without rows keeps the prior."""
     case = Case(structure)
     masses = case.masses * [1.0, 0.02, 0.0, 1.0, 1.0]
     assert 0.0 < masses[:, 1].sum() < 1.0
@@ -525,7 +525,7 @@ def test_similarity_is_an_integral():
 
 
 @pytest.mark.parametrize("unit", [1e-140, 1.0, 1e100])
-def test_marginals_tell_gaussians_apart_in_any_units(unit):
+def test_marginals_separate_gaussians_in_any_units(unit):
     """In one dimension the bound is the coefficient."""
     means, variances = np.array([[0.0], [1.5]]), np.array([1.0, 3.0])
     expected = bhattacharyya(*2 * [Gaussians("spherical", means, variances)])

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import reference
+from row_cases import read_only
 from table_cases import random_table, twin_and_error
 
 from sparsemix._kernels.gaussians import _accumulate, _factor, _quadratic
@@ -12,12 +13,6 @@ DTYPES = [np.float32, np.float64]
 SHAPES = {"triangular": _quadratic.TRIANGULAR, "diagonal": _quadratic.DIAGONAL, "spherical": _quadratic.SPHERICAL}
 # Register blocks take 4 rows of a triangle and 4 to 64 rows of data: sizes on both sides of all of them.
 FEATURES = [*range(1, 13), 15, 16, 17, 31, 32, 33, 63, 64, 65, 70]
-
-
-def read_only(*arrays):
-    for array in arrays:
-        array.flags.writeable = False
-    return arrays
 
 
 # -- log densities

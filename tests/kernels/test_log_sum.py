@@ -43,6 +43,6 @@ def test_sums_of_single_precision_are_added_in_double():
     assert log_sums(weights)[0] == pytest.approx(np.log(1 << 22), abs=1e-12)
 
 
-def test_room_of_another_length_is_refused():
+def test_output_of_another_length_is_refused():
     with pytest.raises(ValueError, match="out must be"):
         _log_sum.log_sum_exp(np.zeros((3, 2)), np.empty(2))

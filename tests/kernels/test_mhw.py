@@ -251,7 +251,7 @@ def test_tables_are_the_same_for_any_number_of_threads():
         np.testing.assert_array_equal(a[: one.used], b[: one.used])
 
 
-def test_tables_of_many_words_are_made_in_parts_and_have_no_room_to_spare(monkeypatch):
+def test_tables_of_many_words_are_built_in_parts_of_exact_size(monkeypatch):
     rng = np.random.default_rng(0)
     table = rng.gamma(0.2, size=(300, 20)) * (rng.random((300, 20)) < 0.3)
 
@@ -536,7 +536,7 @@ def test_the_mean_of_fresh_draws_is_the_responsibility():
 
 
 @pytest.mark.parametrize("n_even", [1, 4, 16])
-def test_even_topics_stand_for_equal_parts_of_the_responsibilities(n_even):
+def test_even_topics_represent_equal_parts_of_the_responsibilities(n_even):
     """Their mean is gamma, their spread that of rounding rather than of chance, and the chain is what it was."""
     setting, gamma = replications(20_000, True)
     settings = twin.Settings(n_samples=2, n_sweeps=1, rho=np.array([0.1]), check=False)
@@ -550,7 +550,7 @@ def test_even_topics_stand_for_equal_parts_of_the_responsibilities(n_even):
 
 
 def test_even_topics_of_old_tables_are_steps_of_the_chain():
-    """From a chain that has forgotten its start they have the mean that it has; unchecked they do not."""
+    """In equilibrium their mean is that of the chain; without the acceptance check it is not."""
     setting, gamma = replications(3_000, False)
     found = {}
     for check in (True, False):

@@ -90,7 +90,7 @@ def test_log_densities_equal_the_formula_and_those_of_all_pairs(n_features, shap
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("n_features", [1, 3, 16, 33])
-def test_pair_does_not_depend_on_the_pairs_beside_it(n_features, shape, dtype):
+def test_pair_does_not_depend_on_neighbouring_pairs(n_features, shape, dtype):
     case = Pairs(shape, n_features, dtype)
     together = case.log_density()
     order = np.concatenate([np.random.default_rng(1).permutation(np.arange(a, b))
@@ -201,7 +201,7 @@ def random_lists(rng, n_rows, size, n_components):
 
 
 def random_neighbours(rng, n_components, n_neighbours):
-    """Of each component, itself among them."""
+    """Random neighbours of each component, which include itself."""
     out = np.empty((n_components, n_neighbours), dtype=np.intc)
     for k in range(n_components):
         others = rng.permutation(np.delete(np.arange(n_components), k))[: n_neighbours - 1]

@@ -67,7 +67,7 @@ def test_first_updates_equal_the_twin(n_components, linear, dtype):
 @pytest.mark.parametrize("n_components", SIZES)
 @pytest.mark.usefixtures("instruction_set")
 def test_long_documents_are_read_from_the_table(n_components, linear, dtype):
-    """With the same bits; where there is no space for some of their topics either, all are updated, to the same end."""
+    """The bits are the same. Without space for topics, all are updated and converge to the same point."""
     corpus, prior = corpus_of(n_components, dtype)
     whole, n_iter = infer(corpus, prior, max_iter=2, tol=0.0, linear=linear)
     for kept in (0, 400):
@@ -86,7 +86,7 @@ def test_long_documents_are_read_from_the_table(n_components, linear, dtype):
 @pytest.mark.parametrize("n_components", SIZES)
 @pytest.mark.usefixtures("instruction_set")
 def test_ends_are_fixed_points(n_components, linear):
-    """However topics stand still, settle and are extrapolated on the way, another update of all moves none."""
+    """After any mix of skipped, settled and extrapolated topics, one more update of all topics changes none."""
     corpus, prior = corpus_of(n_components, np.float64)
     theta, n_iter = infer(corpus, prior, linear=linear)
     assert n_iter.max() < 1000

@@ -16,7 +16,7 @@ def spread_matrices(rng, n, d, scale):
 
 
 def best_scale(eigenvalues, prior_dof, dof):
-    """By a search over log s."""
+    """The best scale by a numerical search over log s."""
     d = len(eigenvalues)
 
     def loss(log_scale):

@@ -158,7 +158,7 @@ def test_steps_of_size_zero_and_one():
 
 
 def test_many_sweeps_end_at_the_fixed_point_of_cvb0():
-    """There N_jk is the sum of c gamma, and each gamma is the conditional without its own token."""
+    """At the fixed point N_jk is the sum of c gamma, and each gamma is the conditional without its own token."""
     problem = Problem(5, seed=3)
     doc_topic, resp, _ = problem.run(500, "document")
     for d, (first, last) in enumerate(zip(problem.indptr, problem.indptr[1:], strict=False)):

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import reference_nggp as twin
+from row_cases import read_only
 from scipy import sparse
 from scipy.special import entr
 from sparsemix._kernels.clusters._clusters import SLOTS
@@ -19,12 +20,6 @@ from sparsemix._models.clusters.state import ClusterState
 N_WORDS = 30
 BETA = 0.3
 COUNTS = [1, 2, 8, 9, 100, 0.3, 2.5]
-
-
-def read_only(*arrays):
-    for array in arrays:
-        array.flags.writeable = False
-    return arrays
 
 
 def block(X):
@@ -143,7 +138,7 @@ def test_a_document_without_words_says_nothing():
     assert kernel.score_one_without(3, 2, 1.0) == 0.0
 
 
-def test_more_room_moves_nothing():
+def test_larger_capacity_changes_nothing():
     """A panel more; the slots that were there stay where they are, and those that were left are as the prior is."""
     slots, S, X = random_slots(33, COUNTS)
     panels, before = list(slots.panels), slots.kernel(block(X), 33).scores(0, len(X))
@@ -422,7 +417,7 @@ def test_stream_equals_the_twin(settings, weighted):
 
 @pytest.mark.parametrize("prior", PRIORS)
 def test_expected_number_of_clusters_by_recursion_equals_the_product_formula(prior):
-    """O55, with the kernel's own responsibilities; they are soft, and there are many."""
+    """The responsibilities are those of the kernel, soft and many."""
     X = random_documents(200, length=4, seed=2)
     run = Sweeps(**PRIORS[prior]).stream(X)
     assert np.count_nonzero((run.Q > 0.1) & (run.Q < 0.9)) > 20
@@ -431,7 +426,6 @@ def test_expected_number_of_clusters_by_recursion_equals_the_product_formula(pri
 
 @pytest.mark.parametrize("prior", PRIORS)
 def test_mass_of_clusters_is_that_of_the_rows(prior):
-    """O56."""
     X, weight = random_documents(300, seed=3), random_weight(300)
     run = Sweeps(**PRIORS[prior]).stream(X)
     np.testing.assert_allclose(run.state.counts.sum(), 299, rtol=1e-12)
@@ -442,7 +436,7 @@ def test_mass_of_clusters_is_that_of_the_rows(prior):
 
 @pytest.mark.parametrize("settings", [PRIORS["dirichlet"], {**PRIORS["inverse gaussian"], "quadrature": True}])
 def test_responsibilities_recorded_rebuild_the_state(settings):
-    """O59: what a first epoch records is where expectation propagation starts."""
+    """Expectation propagation starts from the responsibilities that the first epoch records."""
     X = random_documents(200, seed=4)
     run = Sweeps(**settings).stream(X)
     run.assert_holds(X, run.Q, atol=1e-11)
@@ -452,7 +446,7 @@ def test_responsibilities_recorded_rebuild_the_state(settings):
 
 
 def test_hard_data_are_assigned_as_by_sequential_maximum_a_posteriori():
-    """O57: themes without a common word; a Dirichlet process, and each row to the best cluster at once."""
+    """Themes without a common word; a Dirichlet process, and each row to the best cluster at once."""
     rng = np.random.default_rng(5)
     themes = np.kron(np.eye(10), np.full(6, 1 / 6))
     z = rng.integers(10, size=150)
@@ -470,7 +464,7 @@ def test_hard_data_are_assigned_as_by_sequential_maximum_a_posteriori():
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_one_cluster_gives_the_evidence(weighted):
-    """O63: nothing opens a second cluster, and the prior has no weight left."""
+    """Nothing opens a second cluster, and the prior has no weight left."""
     X = random_documents(100, seed=6)
     run = Sweeps(concentration=1e-200, threshold=1.0).stream(X)
     assert run.state.n_slots == 1
@@ -562,7 +556,7 @@ def test_revisit_equals_the_twin(settings, weighted):
 
 @pytest.mark.parametrize("prior", ["dirichlet", "inverse gaussian"])
 def test_at_a_fixed_point_nothing_changes(prior):
-    """O58: themes with common words, responsibilities between zero and one."""
+    """Themes with common words, responsibilities between zero and one."""
     X = random_documents(60, n_themes=3, length=6, spread=1.0, seed=13)
     run = Sweeps(**PRIORS[prior]).stream(X)
     run.twin.threshold = 1.0
@@ -600,7 +594,7 @@ def test_a_row_alone_in_its_cluster_may_keep_it_when_no_more_may_open():
 
 
 def test_shares_that_left_nothing_in_the_counts_are_no_clusters():
-    """Of a row that weighs next to nothing: its clusters are not taken from the number of those that have rows."""
+    """A row of almost no weight leaves; the number of clusters with rows must not count its clusters."""
     X = np.kron(np.eye(6), np.full(5, 4.0))
     run = Sweeps(concentration=0.5, discount=1e-6, tilt=1.0, recursion=False).stream(X)
     run.state.counts[:5] = 0.0
@@ -719,7 +713,7 @@ GIBBS = {
 @pytest.mark.usefixtures("instruction_set")
 @pytest.mark.parametrize("prior", GIBBS)
 def test_conditionals_are_ratios_of_joint_densities(prior):
-    """O61: rows in clusters of many, alone, and in none yet; there is a free slot."""
+    """Rows in clusters of many, alone, and in none yet; there is a free slot."""
     X, labels = random_documents(25, seed=16), random_labels(25, 7)
     labels[labels == 3] = 2  # no rows
     chain = Chain(X, labels, **GIBBS[prior])
@@ -845,7 +839,7 @@ def test_other_seeds_rows_and_sweeps_draw_other_labels():
 @pytest.mark.slow
 @pytest.mark.parametrize("prior", ["dirichlet", "stable 0.5", "generalized gamma 0.7", "two clusters"])
 def test_a_long_chain_visits_partitions_as_often_as_they_are_probable(prior):
-    """O61: the fifteen partitions of four documents, u drawn from its density once a sweep."""
+    """The fifteen partitions of four documents, u drawn from its density once a sweep."""
     settings = {**GIBBS, "two clusters": {"discount": 0.5, "max_components": 2}}[prior]
     rng = np.random.default_rng(24)
     X = np.array([[3, 1, 0], [2, 0, 0], [0, 1, 2], [1, 1, 1]], dtype=np.float64)
@@ -899,7 +893,7 @@ def test_rows_are_added_by_their_responsibilities(weighted):
 
 
 def test_slots_are_renamed_joined_and_dropped():
-    """Slots 1 and 4 become one, 2 goes; a row that has nothing left is empty, the others sum to one."""
+    """Slots 1 and 4 become one, 2 goes; a row that has nothing left is empty, all other rows sum to one."""
     Q, _ = random_responsibilities(200, 6)
     index = np.array([3, 1, -1, 0, 1, 2], dtype=np.int32)
     arrays = [np.array(a) for a in sparse_rows(Q)]

@@ -109,7 +109,7 @@ def test_counts_of_topics():
 
 
 def test_conditional_is_the_ratio_of_joints():
-    """O47, O48: on a text of seven tokens, window 2, and whatever the order of the context."""
+    """On a text of seven tokens, window 2, and whatever the order of the context."""
     rng = np.random.default_rng(3)
     for _ in range(20):
         documents = [[(p, int(w)) for p, w in enumerate(rng.integers(3, size=7))]]
@@ -267,7 +267,7 @@ def test_chain_leaves_its_target_invariant():
 
 
 def test_cold_chains_only_climb():
-    """O50: as T goes to 0 a move must improve the target; nothing overflows at 1e-5."""
+    """As T goes to 0 a move must improve the target; nothing overflows at 1e-5."""
     assert _walk.acceptance(-10.0, -10.5, 0.1, 0.9, 1e-5) == 1.0
     assert _walk.acceptance(-10.5, -10.0, 0.9, 0.1, 1e-5) == 0.0
     assert 0.0 < _walk.acceptance(-10.0, -10.0, 0.2, 0.1, 1e-5) < 1.0

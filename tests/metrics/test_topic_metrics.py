@@ -271,7 +271,7 @@ def test_hidden_tokens_are_hypergeometric():
     assert chisquare(drawn, 3000 * np.array([1, 8, 6]) / 15).pvalue > 1e-3
 
 
-def test_seeds_draw_anew():
+def test_another_seed_draws_other_numbers():
     # one document of ten words, two hidden: each word is hidden by a fifth of the seeds
     X = np.arange(1, 11)[None]
     hidden = np.concatenate([split_by_type(X, random_state=seed)[1].indices for seed in range(400)])
@@ -314,7 +314,7 @@ def test_completion_equals_its_twin(split, prior):
 @pytest.mark.parametrize("prior", [0.01, 0.1, 0.5])
 @pytest.mark.parametrize("excess", [1e-4, 1e-3, 1e-2])
 def test_short_documents_are_scored_where_they_have_converged(excess, prior):
-    """To 1e-4 nats. The word that is shown tells the topics hardly apart, so that equal shares change slowly."""
+    """To 1e-4 nats: the visible word hardly distinguishes the topics, so equal shares change slowly."""
     topics = np.array([[0.5, 0.1, 0.4], [0.5 + excess, 0.3, 0.2 - excess]])
     X = np.tile([1, 1, 0], (20, 1))
     expected = completion_twin(topics, X, prior)
@@ -411,7 +411,7 @@ def test_impossible_words_cost_what_the_floor_costs():
     assert np.log(TINY) == pytest.approx(-87.3365, abs=1e-4)
 
 
-def test_impossible_words_tell_nothing_of_topics():
+def test_impossible_words_do_not_change_topic_shares():
     # The hidden word is 0. Shown is word 2, which no topic has: responsibilities are equal, pi = (1/2, 1/2).
     topics, X = np.array([[0.9, 0.1, 0.0], [0.3, 0.7, 0.0]]), np.array([[3, 0, 1]])
     seed = next(seed for seed in range(100) if split_by_type(X, random_state=seed)[1][0, 0])
@@ -593,7 +593,7 @@ def test_distinctive_words_are_sorted_by_their_terms_of_the_relative_entropy(dty
 
 
 def test_words_that_topics_share_come_after_words_of_one_topic():
-    """Whatever their frequency; without differences the most probable words remain."""
+    """The order does not depend on frequency; if topics do not differ, the most probable words come first."""
     topics = np.array([[900.0, 90.0, 9.0, 1.0, 0.0], [900.0, 90.0, 0.0, 1.0, 9.0]])
     assert distinctive_words(topics, 2).tolist() == [[2, 0], [4, 0]]
     assert distinctive_words(topics[:1], 4).tolist() == [[0, 1, 2, 3]]

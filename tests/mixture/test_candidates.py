@@ -1,7 +1,6 @@
 """Mixtures whose rows look at short lists of candidates: bounds, bits, streams, and what is exact all the same."""
 
 import copy
-import pickle
 
 import numpy as np
 import pytest
@@ -131,7 +130,7 @@ def test_lower_bound_of_weighted_rows_never_falls():
 @pytest.mark.usefixtures("few_looks")
 @pytest.mark.parametrize("learning_method", ["batch", "memoized"])
 @pytest.mark.parametrize("covariance_type", FAMILIES)
-def test_warm_start_goes_on_from_the_bound_it_left(covariance_type, learning_method):
+def test_warm_start_continues_from_its_last_bound(covariance_type, learning_method):
     X = rows_of(covariance_type)
     est = mixture(covariance_type, learning_method=learning_method, batch_size=250, warm_start=True).fit(X)
     before, score = est.lower_bound_, est.score(X)
@@ -324,7 +323,7 @@ def test_expected_weights_of_low_rank_are_those_of_the_means_less_the_diagonals(
     np.testing.assert_allclose(found[:, live], (weights - 0.5 * spread @ precision.T)[:, live], rtol=1e-3)
 
 
-def test_empty_components_are_nobodys_neighbours():
+def test_empty_components_are_not_neighbours():
     X = rows_of("diag")
     est = mixture("diag", inference="em").fit(X)
     counts = est._fitted.stats["count"].copy()
@@ -336,7 +335,7 @@ def test_empty_components_are_nobodys_neighbours():
         assert not set(found[k]) & ({3, 8} - {k})
 
 
-def test_neighbours_are_made_anew_every_so_often(monkeypatch):
+def test_neighbours_are_recomputed_every_so_often(monkeypatch):
     made = []
     monkeypatch.setattr(_candidates, "nearest", lambda *args: made.append(1) or nearest(*args))
     est = mixture(max_iter=0).fit(rows_of("full"))
@@ -360,32 +359,20 @@ def test_neighbours_are_made_anew_every_so_often(monkeypatch):
 def test_number_of_threads_changes_no_bit(covariance_type, learning_method):
     X = rows_of(covariance_type)
     params = {"learning_method": learning_method, "batch_size": 400, "max_iter": 4}
-    one, *others = (mixture(covariance_type, n_jobs=n, **params).fit(X) for n in (1, 2, 3))
-    for other in others:
-        assert_same_bits(fitted_arrays(one, X), fitted_arrays(other, X))
+    one, other = (mixture(covariance_type, n_jobs=n, **params).fit(X) for n in (1, 3))
+    assert_same_bits(fitted_arrays(one, X), fitted_arrays(other, X))
 
 
 @pytest.mark.usefixtures("few_looks", "small_tiles")
 @pytest.mark.parametrize("covariance_type", FAMILIES)
 def test_number_of_threads_changes_no_bit_of_a_stream(covariance_type):
     X = rows_of(covariance_type)
-    one, *others = (mixture(covariance_type, n_jobs=n).partial_fit(X[:500]).partial_fit(X[500:]) for n in (1, 2, 3))
-    for other in others:
-        assert_same_bits(fitted_arrays(one, X), fitted_arrays(other, X))
+    one, other = (mixture(covariance_type, n_jobs=n).partial_fit(X[:500]).partial_fit(X[500:]) for n in (1, 3))
+    assert_same_bits(fitted_arrays(one, X), fitted_arrays(other, X))
 
 
 @pytest.mark.usefixtures("few_looks")
-@pytest.mark.parametrize("learning_method", ["batch", "memoized", "online"])
-def test_same_seed_same_bits_other_seed_other_fit(learning_method):
-    X = rows_of("full")
-    params = {"learning_method": learning_method, "batch_size": 250, "max_iter": 3}
-    first, again, other = (mixture(random_state=seed, **params).fit(X) for seed in (5, 5, 6))
-    assert_same_bits(fitted_arrays(first, X), fitted_arrays(again, X))
-    assert not np.array_equal(first.means_, other.means_)
-
-
-@pytest.mark.usefixtures("few_looks")
-def test_rows_look_at_random_components_of_their_own(monkeypatch):
+def test_each_row_looks_at_its_own_random_components(monkeypatch):
     """Tiles of other sizes are the same fit: what is drawn follows from a row's number."""
     X = rows_of("full")
     first = fitted_arrays(mixture().fit(X), X)
@@ -460,90 +447,7 @@ def test_rows_seen_once_find_nearly_the_best():
     assert (found.indices == best).any(axis=1).mean() > 0.6
 
 
-@pytest.mark.usefixtures("few_looks")
-@pytest.mark.parametrize("after_fit", [False, True])
-@pytest.mark.parametrize("covariance_type", FAMILIES)
-def test_expected_stats_are_pure(covariance_type, after_fit):
-    X = rows_of(covariance_type)
-    est = mixture(covariance_type, max_iter=3)
-    est = est.fit(X[:500]) if after_fit else est.partial_fit(X[:500])
-    twin = copy.deepcopy(est)
-    first, again = est.expected_stats(X[500:]), est.expected_stats(X[500:])
-    assert_same_bits([a for _, a in first._arrays()], [a for _, a in again._arrays()])
-    np.testing.assert_array_equal(est.means_, twin.means_)
-    assert_same_bits(fitted_arrays(est.partial_fit(X[500:]), X), fitted_arrays(twin.partial_fit(X[500:]), X))
-
-
-@pytest.mark.usefixtures("few_looks")
-@pytest.mark.parametrize("covariance_type", FAMILIES)
-def test_partial_fit_is_expected_stats_and_update(covariance_type, monkeypatch):
-    monkeypatch.setattr(SparseGaussianMixture, "_before_block", lambda _, rows, *__: rows)  # nothing is born
-    X = rows_of(covariance_type)
-    one = mixture(covariance_type).partial_fit(X[:500])
-    two = copy.deepcopy(one)
-    one.partial_fit(X[500:])
-    two.update_from_stats(two.expected_stats(X[500:]))
-    assert_same_bits(fitted_arrays(one, X), fitted_arrays(two, X))
-
-
-@pytest.mark.usefixtures("few_looks")
-@pytest.mark.parametrize(
-    ("bad", "message"),
-    [("infinite", "infinity in row 7"), ("features", "2 features"), ("weights", "not negative"), ("step", "by zero")],
-)
-def test_failed_block_leaves_the_stream_as_it_was(bad, message, monkeypatch):
-    X = rows_of("full")
-    est, twin = (mixture().partial_fit(X[:500]) for _ in range(2))
-    block, weight = X[500:].copy(), None
-    if bad == "infinite":
-        block[7, 1] = np.inf
-    elif bad == "features":
-        block = block[:, :2]
-    elif bad == "weights":
-        weight = np.full(len(block), -1.0)
-    with monkeypatch.context() as patch:
-        if bad == "step":
-            patch.setattr(CandidateSearch, "updated", lambda *_: 1 / 0)
-        with pytest.raises((ValueError, ZeroDivisionError), match=message):
-            est.partial_fit(block, sample_weight=weight)
-    assert_same_bits(fitted_arrays(est, X), fitted_arrays(twin, X))
-    assert_same_bits(fitted_arrays(est.partial_fit(X[500:]), X), fitted_arrays(twin.partial_fit(X[500:]), X))
-
-
-# -- copies
-
-
-COPIES = [copy.copy, copy.deepcopy, lambda est: pickle.loads(pickle.dumps(est))]
-
-
-@pytest.mark.usefixtures("few_looks")
-@pytest.mark.parametrize("copied", COPIES)
-@pytest.mark.parametrize("after_fit", [False, True])
-@pytest.mark.parametrize("covariance_type", FAMILIES)
-def test_copy_in_mid_stream_goes_on_to_the_same_bits(covariance_type, after_fit, copied):
-    X = rows_of(covariance_type)
-    est = mixture(covariance_type, max_iter=3)
-    est = est.fit(X[:400]) if after_fit else est.partial_fit(X[:400])
-    twin = copied(est.partial_fit(X[400:600]))
-    other = copied(est)
-    assert_same_bits(fitted_arrays(est, X), fitted_arrays(twin, X))
-    assert_same_bits(
-        fitted_arrays(est.partial_fit(X[600:800]).partial_fit(X[800:]), X),
-        fitted_arrays(twin.partial_fit(X[600:800]).partial_fit(X[800:]), X),
-    )
-    assert other.n_samples_seen_ == 600  # not moved by what the others learn
-
-
-def test_lists_are_not_kept_with_the_model():
-    X = rows_of("diag")
-    few, many = (mixture("diag").fit(np.tile(X, (n, 1))) for n in (1, 10))
-    # what remains of the rows are sums: the difference is in the digits of a few integers
-    assert abs(len(pickle.dumps(many)) - len(pickle.dumps(few))) < 100
-    twin = pickle.loads(pickle.dumps(few))
-    before = len(pickle.dumps(few))
-    twin.expected_stats(X)
-    few.expected_stats(X)
-    assert len(pickle.dumps(few)) == before  # neither the table in the form of pairs
+# -- memory
 
 
 def test_lists_are_four_bytes_an_entry():
@@ -674,12 +578,6 @@ def test_row_that_nothing_explains_is_named(monkeypatch):
 
 
 # -- settings
-
-
-@pytest.mark.parametrize("candidates", [0, -1, 2.5, "nearest", None])
-def test_wrong_candidates_are_refused(candidates):
-    with pytest.raises(ValueError, match="'candidates' parameter"):
-        mixture(candidates=candidates).fit(rows_of("full"))
 
 
 @pytest.mark.usefixtures("few_looks")

@@ -55,7 +55,7 @@ def given_start(covariance_type, way, factors, shift):
 def assert_only_units_differ(covariance_type, way, start, factors, tolerance, dtype=np.float64, shift=0.0):
     """Fits to rows and to the same rows, shifted and in other units: labels and log densities of new rows agree."""
     there = [((each + shift) * factors).astype(dtype) for each in (clusters(), clusters(seed=2))]
-    here = [(each.astype(np.float64) / factors - shift).astype(dtype) for each in there]  # rounded like the others
+    here = [(each.astype(np.float64) / factors - shift).astype(dtype) for each in there]  # rounded like ``there``
     params = {"covariance_type": covariance_type, "way": way, "init_params": start}
     one, other = params, params
     if start == "given":
@@ -93,8 +93,8 @@ def test_units_and_origins_of_columns_do_not_matter(covariance_type, way):
 
 
 @pytest.mark.parametrize("covariance_type", ["full", "tied", "diag", "tied_diag", "low_rank"])
-def test_constant_columns_say_nothing(covariance_type):
-    """Whatever the constant is, labels are the same, and log densities but for what all rows have in common."""
+def test_constant_columns_are_uninformative(covariance_type):
+    """For any constant, labels are the same, and log densities differ by one number for all rows."""
     X, scores, labels = clusters() * EXACT, [], []
     for value in (0.0, 1.0, -1e9, 1e-9, 1e9 / 3):
         rows = np.c_[X, np.full(len(X), value)]

@@ -121,7 +121,7 @@ def test_wrong_columns_and_values_are_named(columns, values, says):
 
 
 def test_all_components_complete_a_row():
-    """Also those beyond the n_nonzero largest."""
+    """Also responsibilities beyond the n_nonzero largest."""
     means = np.c_[np.zeros(8), 10.0 * np.arange(8)]
     mixture = SparseGaussianMixture.from_parameters(np.ones(8) / 8, means, np.ones(8), covariance_type="spherical")
     assert mixture.impute([[0.3, np.nan]])[0, 1] == pytest.approx(35.0)

@@ -28,14 +28,6 @@ def mixture(n_components=3, **params):
 # -- sizes
 
 
-@pytest.mark.parametrize(("inference", "learning_method"), ALL_FITS)
-@pytest.mark.parametrize("covariance_type", FAMILIES)
-def test_one_feature(covariance_type, inference, learning_method):
-    X = rows(d=1)
-    est = mixture(covariance_type=covariance_type, inference=inference, learning_method=learning_method).fit(X)
-    assert_valid(est, X)
-
-
 @pytest.mark.parametrize("inference", ["vb", "em"])
 def test_in_one_dimension_full_and_diagonal_are_the_same(inference):
     X = rows(d=1)
@@ -63,26 +55,6 @@ def test_one_component_is_one_gaussian(covariance_type, inference, learning_meth
         np.testing.assert_allclose(est.covariances_.reshape(3, 3), want, rtol=1e-10, atol=1e-12)
 
 
-@pytest.mark.parametrize("inference", ["vb", "em"])
-@pytest.mark.parametrize("n_features", [1, 3])
-@pytest.mark.parametrize("covariance_type", FAMILIES)
-def test_one_row(covariance_type, n_features, inference):
-    X = rows(n=1, d=n_features)
-    est = mixture(1, covariance_type=covariance_type, inference=inference).fit(X)
-    assert_valid(est, X)
-    streamed = mixture(1, covariance_type=covariance_type, inference=inference).partial_fit(X)
-    assert np.isfinite(streamed.score(X))
-
-
-@pytest.mark.parametrize("inference", ["vb", "em"])
-@pytest.mark.parametrize("n_rows", [5, 6])
-@pytest.mark.parametrize("covariance_type", FAMILIES)
-def test_barely_as_many_rows_as_components(covariance_type, n_rows, inference):
-    X = rows(n=n_rows)
-    est = mixture(5, covariance_type=covariance_type, inference=inference, reg_covar=1e-3).fit(X)
-    assert_valid(est, X)
-
-
 @pytest.mark.parametrize("learning_method", METHODS)
 @pytest.mark.parametrize("batch_size", [1, 7, 1000])
 @pytest.mark.parametrize("covariance_type", FAMILIES)
@@ -94,19 +66,6 @@ def test_any_batch_size(covariance_type, batch_size, learning_method):
     if learning_method == "memoized":  # sums over batches are sums over rows
         assert est._fitted.stats["count"].sum() == pytest.approx(len(X))
         assert np.diff(est.lower_bounds_).min() >= -1e-8 * abs(est.lower_bound_)
-
-
-@pytest.mark.parametrize(("inference", "learning_method"), ALL_FITS)
-@pytest.mark.parametrize("covariance_type", FAMILIES)
-def test_no_epoch_leaves_the_start(covariance_type, inference, learning_method):
-    X = rows()
-    params = {"covariance_type": covariance_type, "inference": inference, "learning_method": learning_method}
-    est = mixture(max_iter=0, **params).fit(X)
-    assert_valid(est, X)
-    assert (est.n_iter_, est.history_, est.converged_) == (0, [], False)
-    assert not hasattr(est, "lower_bound_")
-    later = est.set_params(max_iter=2, warm_start=True).fit(X)
-    assert later.n_iter_ == 2
 
 
 @pytest.mark.parametrize("covariance_type", FAMILIES)
@@ -137,27 +96,6 @@ def test_every_start_survives_equal_rows(covariance_type, init_params):
     X = np.full((10, 2), 3.0)
     est = mixture(3, covariance_type=covariance_type, init_params=init_params).fit(X)
     assert_valid(est, X)
-
-
-@pytest.mark.parametrize(("inference", "learning_method"), ALL_FITS)
-@pytest.mark.parametrize("covariance_type", FAMILIES)
-def test_all_zero_rows(covariance_type, inference, learning_method):
-    X = np.zeros((30, 3))
-    est = mixture(covariance_type=covariance_type, inference=inference, learning_method=learning_method).fit(X)
-    assert_valid(est, X)
-    np.testing.assert_allclose(est.means_, 0.0, atol=1e-12)
-
-
-@pytest.mark.parametrize(("inference", "learning_method"), ALL_FITS)
-@pytest.mark.parametrize("covariance_type", FAMILIES)
-def test_constant_columns(covariance_type, inference, learning_method):
-    X = rows(d=4)
-    X[:, 1], X[:, 3] = 5.0, 0.0
-    est = mixture(covariance_type=covariance_type, inference=inference, learning_method=learning_method).fit(X)
-    assert_valid(est, X)
-    if covariance_type != "zero_mean":
-        np.testing.assert_allclose(est.means_[:, 1], 5.0, rtol=1e-9)
-        np.testing.assert_allclose(est.means_[:, 3], 0.0, atol=1e-9)
 
 
 # -- components without rows
@@ -303,42 +241,3 @@ def test_what_follows_from_covariances_that_round_off_made_singular(covariance_t
         np.testing.assert_allclose(U @ np.swapaxes(U, -1, -2), est.precisions_, rtol=1e-12)
         assert np.isfinite(est.sample(5)[0]).all()
         assert np.isfinite(est.score_samples(rows())).all()
-
-
-# -- kinds of input
-
-
-@pytest.mark.parametrize("kind", [np.int8, np.int64, np.uint16, bool, list, np.float16])
-@pytest.mark.parametrize("covariance_type", FAMILIES)
-def test_other_numbers_are_taken_as_floats(covariance_type, kind):
-    X = np.random.default_rng(5).integers(0, 2 if kind is bool else 9, (40, 3)).astype(float)
-    params = {"covariance_type": covariance_type, "max_iter": 3}
-    want = mixture(**params).fit(X)
-    given = X.tolist() if kind is list else X.astype(kind)
-    est = mixture(**params).fit(given)
-    np.testing.assert_array_equal(est.means_, want.means_)
-    np.testing.assert_array_equal(est.predict(given), want.predict(X))
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("covariance_type", FAMILIES)
-def test_layout_of_the_rows_does_not_matter(covariance_type, dtype, tmp_path):
-    X = rows().astype(dtype)
-    read_only = X.copy()
-    read_only.flags.writeable = False
-    np.save(tmp_path / "X.npy", X)
-    every_other = np.repeat(X, 2, axis=0)[::2]
-    layouts = {
-        "read-only": read_only, "memmap": np.load(tmp_path / "X.npy", mmap_mode="r"), "Fortran": np.asfortranarray(X),
-        "strided": every_other, "columns": np.hstack([X, X])[:, :3], "reversed": np.ascontiguousarray(X[::-1])[::-1],
-    }  # fmt: skip
-    want = mixture(covariance_type=covariance_type).fit(X)
-    for name, given in layouts.items():
-        est = mixture(covariance_type=covariance_type).fit(given)
-        if name in ("read-only", "memmap"):
-            np.testing.assert_array_equal(est.means_, want.means_)
-            np.testing.assert_array_equal(est.predict_proba(given), want.predict_proba(X))
-        # numpy adds the columns of other layouts in another order when it takes the mean
-        tolerance = 1e-10 if dtype == np.float64 else 1e-4
-        np.testing.assert_allclose(est.means_, want.means_, rtol=tolerance, atol=tolerance, err_msg=name)
-        np.testing.assert_allclose(est.score_samples(given), want.score_samples(X), rtol=tolerance, err_msg=name)

@@ -122,7 +122,7 @@ def test_density_parameters_reproduce_the_scores_of_a_fit(covariance_type, infer
     assert apart > 1e-4 if inference == "vb" else apart < 1e-6
 
 
-def test_a_block_and_an_epoch_go_on_from_it():
+def test_a_block_and_an_epoch_continue_from_it():
     X, _ = make("full", random_state=1).sample(3_000)
     exact = {"n_nonzero": None, "reg_covar": 0.0}
     batch = make("full", warm_start=True, learning_method="batch", max_iter=1, tol=0, **exact)
@@ -134,7 +134,7 @@ def test_a_block_and_an_epoch_go_on_from_it():
 
 @pytest.mark.parametrize("covariance_type", TYPES)
 @pytest.mark.parametrize("params", [{}, {"candidates": 2, "n_nonzero": 1}, {"total_samples": 2_000.0}])
-def test_streams_go_on_with_births_too(covariance_type, params):
+def test_streams_continue_with_births_too(covariance_type, params):
     est = make(covariance_type, random_state=0, **params)
     X, _ = make(covariance_type, random_state=1).sample(600)
     before = est.score(X)
@@ -174,7 +174,7 @@ def test_float32_rows_and_weights_of_zero():
         ({"n_nonzero": 0}, "n_nonzero"),
     ],
 )
-def test_parameters_that_are_none_are_refused(change, message):
+def test_invalid_parameters_are_refused(change, message):
     numbers = {"weights": [0.5, 0.5], "means": np.zeros((2, 2)), "covariances": np.array([np.eye(2)] * 2)}
     with pytest.raises(ValueError, match=message):
         SparseGaussianMixture.from_parameters(**numbers | change)

@@ -146,7 +146,7 @@ def reference_entries(resp):
 
 
 def test_start_of_one_component_is_probabilistic_principal_components():
-    """W W^T = U (eigenvalues - noise) U^T of the correlations, noise the mean of the others (Tipping and Bishop)."""
+    """W W^T = U (eigenvalues - noise) U^T of the correlations, noise the mean of the rest (Tipping and Bishop)."""
     rng = np.random.default_rng(0)
     x = rng.standard_normal((20_000, Q)) @ (3.0 * rng.standard_normal((Q, D))) + rng.standard_normal((20_000, D))
     x *= 10.0 ** np.arange(D)
@@ -346,7 +346,7 @@ def test_ranks_are_parameters_of_scikit_learn():
         ((np.ones((K, Q, D)), np.zeros((K, D))), "must be positive"),
     ],
 )
-def test_parameters_that_are_none(covariances, message):
+def test_invalid_loadings_are_refused(covariances, message):
     with pytest.raises(ValueError, match=message):
         SparseGaussianMixture.from_parameters(
             np.full(K, 1 / K), np.zeros((K, D)), covariances, covariance_type="low_rank"
@@ -360,7 +360,7 @@ def test_other_types_have_no_loadings():
 
 
 def test_precisions_of_little_noise():
-    """Of covariances whose noise is lost in their sum: the inverse by the formula of Woodbury, in long numbers."""
+    """Round-off hides the noise in these covariances. Expected: the formula of Woodbury in extended precision."""
     rng = np.random.default_rng(0)
     for noise, rtol in ((1.0, 1e-10), (1e-6, 1e-8), (1e-17, 1e-5)):
         loadings, variances = rng.normal(size=(2, 1, 4)), noise * rng.uniform(1.0, 2.0, size=(2, 4))

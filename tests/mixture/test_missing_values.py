@@ -259,7 +259,7 @@ def test_rows_of_nan_alone_change_weights_in_no_direction():
 @pytest.mark.parametrize("covariance_type", TYPES[:3])
 @pytest.mark.parametrize("seed", range(3))
 def test_rows_of_one_value_make_no_cluster(seed, covariance_type):
-    """Their completed values lie on a line, which a component of its own would fit closely."""
+    """Their completed values lie on a line, which a separate component would fit closely."""
     rng = np.random.default_rng(seed)
     labels = np.r_[np.arange(300) % 3, np.zeros(75, dtype=int)]
     rows = rng.normal(size=(375, 5)) + 5 * labels[:, None]

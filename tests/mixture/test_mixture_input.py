@@ -1,6 +1,5 @@
 """Wrong input of mixtures: priors and starts of the wrong shape, too few rows, rows too extreme."""
 
-import signal
 
 import numpy as np
 import pytest
@@ -8,7 +7,6 @@ from fitted import assert_never_fitted, assert_unchanged, snapshot
 from scipy import sparse
 
 from sparsemix import SparseGaussianMixture
-from sparsemix._engine.monitor import Monitor
 
 # Fits of a few epochs: the tests check their results, not that they converge.
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -133,34 +131,3 @@ def test_statistics_of_another_model_do_not_add():
     with pytest.raises(ValueError, match="different shifts"):
         est.update_from_stats(other.expected_stats(X))
     assert_unchanged(est, before, X)
-
-
-# -- interrupts and failures in the middle
-
-
-@pytest.mark.usefixtures("ctrl_c")
-@pytest.mark.parametrize("learning_method", ["memoized", "online"])
-def test_ctrl_c_within_a_step_waits_for_its_end(learning_method, monkeypatch):
-    est = mixture(learning_method=learning_method, batch_size=20, max_iter=5)
-    steps = []
-    original = Monitor.step
-
-    def step(self, stats):
-        if len(steps) == 1:
-            signal.raise_signal(signal.SIGINT)
-        original(self, stats)
-        steps.append(stats.copy())
-
-    handler = signal.getsignal(signal.SIGINT)
-    with monkeypatch.context() as patch:
-        patch.setattr(Monitor, "step", step)
-        with pytest.raises(KeyboardInterrupt):
-            est.fit(X)
-    assert signal.getsignal(signal.SIGINT) is handler
-    assert len(steps) == 2
-    assert est.n_iter_ == 0  # no pass is complete
-    assert not hasattr(est, "lower_bound_")
-    np.testing.assert_array_equal(est._fitted.stats["count"], steps[-1]["count"])
-    # the initial statistics stand for the rows that were not seen yet, so all rows count at every step
-    np.testing.assert_allclose([stats["count"].sum() for stats in steps], len(X), rtol=1e-12)
-    assert est.predict(X).shape == (60,)

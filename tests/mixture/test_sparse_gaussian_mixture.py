@@ -215,24 +215,6 @@ def test_float32_rows_give_nearly_the_same(covariance_type, inference, learning_
 # -- streams and statistics
 
 
-@pytest.mark.parametrize("covariance_type", FAMILIES)
-def test_stream_of_unknown_length_is_a_plain_sum(covariance_type):
-    X, _ = blobs()
-    weight = np.random.default_rng(5).uniform(0.5, 2.0, len(X))
-    est = mixture(covariance_type).partial_fit(X[:60], sample_weight=weight[:60])
-    # nothing of the initial statistics is left after the first block
-    np.testing.assert_allclose(est._fitted.stats["count"].sum(), weight[:60].sum(), rtol=1e-12)
-    total = est._fitted.stats.copy()
-    for start in range(60, len(X), 45):
-        block, w = X[start : start + 45], weight[start : start + 45]
-        total += est.expected_stats(block, sample_weight=w)
-        est.partial_fit(block, sample_weight=w)
-    for name, value in total._arrays():
-        np.testing.assert_allclose(est._fitted.stats[name], value, rtol=1e-10, atol=1e-10, err_msg=name)  # round-off
-    np.testing.assert_allclose(est._fitted.stats["mass"], weight.sum(), rtol=1e-12)
-    assert est.n_samples_seen_ == len(X)
-
-
 @pytest.mark.parametrize("after_fit", [False, True])
 def test_stream_of_known_length_blends_with_the_step_size(after_fit):
     X, _ = blobs()

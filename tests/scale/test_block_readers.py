@@ -384,7 +384,7 @@ def test_wide_tables(tmp_path):
 
 @pytest.mark.parametrize("named", [True, False])
 def test_an_index_of_pandas_is_no_feature(tmp_path, named):
-    """As for pandas and Dask, unless the caller names its column; a table of Arrow in memory is read likewise."""
+    """The index is no feature, as in pandas and Dask, unless the caller names its column; tables in memory too."""
     pandas, pyarrow = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
     frame = pandas.DataFrame(X, columns=list("abc")).iloc[ROWS].rename_axis("id" if named else None)
     index = "id" if named else "__index_level_0__"

@@ -8,6 +8,7 @@ import sys
 import textwrap
 import time
 import warnings
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
@@ -119,10 +120,17 @@ def cut(X):
     return [X[a:b] for a, b in pairwise(bounds)]
 
 
+@cache
+def over_blocks(name):
+    """A fit of a setting, which its tests read and do not change."""
+    est = clone(CASES[name])
+    assert blocks.fit(est, cut(rows_for(est))) is est
+    return est
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_a_fit_over_blocks_is_as_good_as_one_over_rows(name):
-    est, X = clone(CASES[name]), rows_for(CASES[name])
-    assert blocks.fit(est, cut(X)) is est
+    est, X = over_blocks(name), rows_for(CASES[name])
     whole = clone(est).fit(X)
     for attribute in ("n_samples_seen_", "n_features_in_", "n_iter_"):
         assert getattr(est, attribute) == getattr(whole, attribute)
@@ -135,7 +143,7 @@ def test_a_fit_over_blocks_is_as_good_as_one_over_rows(name):
 
 @pytest.mark.parametrize("name", ["mixture means", "lda batch given", "lda priors given"])
 def test_batch_learning_over_blocks_is_that_over_rows(name):
-    """From one start, up to the order in which sums are added."""
+    """From the same start, results agree but for the order of sums."""
     params = {"init_params": GIVEN, "learning_method": "batch"} | (LEARNED if "priors" in name else {})
     est = CASES[name] if name in CASES else lda(**params)
     X = rows_for(est)
@@ -154,7 +162,7 @@ def test_bounds_rise():
 
 @pytest.mark.parametrize("name", ["mixture births", "mixture births lists", "mixture births online"])
 def test_dead_components_are_born_again(name):
-    """As in ``fit``; else there would be four."""
+    """As in ``fit``: without births four components would live."""
     alive = (blocks.fit(clone(CASES[name]), cut(ROWS)).weights_ > 0.1 / 20).sum()
     assert alive >= (clone(CASES[name]).fit(ROWS).weights_ > 0.1 / 20).sum() - 1
     assert alive > K
@@ -186,7 +194,7 @@ def test_births_look_for_the_components_of_all_rows():
 
 
 def test_blocks_are_remembered_documents_too():
-    """Of one iteration at each visit, warm documents make one more, and cold ones the first one again."""
+    """With one iteration a visit, warm documents continue, and cold ones repeat their first iteration."""
     est = lda(learning_method="batch", max_doc_update_iter=1, doc_update_tol=0.0, init_params=GIVEN, n_nonzero=None)
     bounds = [blocks.fit(clone(est).set_params(warm_documents=warm), cut(COUNTS)).lower_bounds_
               for warm in (True, False)]  # fmt: skip
@@ -198,13 +206,12 @@ def test_blocks_are_remembered_documents_too():
 def test_neither_threads_nor_checkpoints_change_a_bit(name, tmp_path, monkeypatch):
     X = rows_for(CASES[name])
     data = cut(X)
-    whole = blocks.fit(clone(CASES[name]), data)
-    assert_same_bits(whole, blocks.fit(clone(CASES[name]).set_params(n_jobs=3), data), X)
+    whole, threaded = over_blocks(name), clone(CASES[name]).set_params(n_jobs=3)
     revive = killed_after(2, monkeypatch)
     with pytest.raises(Killed):
-        blocks.fit(clone(CASES[name]), data, checkpoint=tmp_path)
+        blocks.fit(clone(threaded), data, checkpoint=tmp_path)
     revive()
-    assert_same_bits(whole, blocks.fit(clone(CASES[name]), data, checkpoint=tmp_path, resume=True), X)
+    assert_same_bits(whole, blocks.fit(threaded, data, checkpoint=tmp_path, resume=True), X)
 
 
 def test_weights_are_those_of_rows():
@@ -225,7 +232,7 @@ def test_weights_are_those_of_rows():
 @pytest.mark.parametrize("method", ["batch", "memoized", "online"])
 @pytest.mark.parametrize("make", [mixture, lda, directions, words])
 def test_a_block_may_weigh_next_to_nothing(make, method):
-    """As in a fit of all rows at once, where some of them may; together they have to weigh something."""
+    """Some rows of a fit may have almost no weight, and so may a block; their sum may not."""
     est = make(learning_method=method, random_state=0)
     X = COUNTS if make in (lda, words) else ROWS[:400]
     parts, weight = [X[:300], X[300:]], [np.ones(300), np.full(100, 1e-40)]
@@ -237,7 +244,7 @@ def test_a_block_may_weigh_next_to_nothing(make, method):
 
 @pytest.mark.parametrize(("size", "n_iter"), [(100, 6), (None, 5)])
 def test_starts_from_some_documents_take_as_many_epochs_as_in_a_fit(size, n_iter, monkeypatch):
-    """Those that are in memory are not all that there are."""
+    """The number of epochs follows from all documents, not only from those in memory."""
     if size is not None:
         monkeypatch.setattr(_start, "EM_SIZE", 0.0)
         monkeypatch.setattr(_start, "EM_LEAST_DOCUMENTS", size)
@@ -280,7 +287,7 @@ def test_a_step_reads_a_block_once():
 
 
 def test_last_epochs_are_averaged_with_nothing_remembered():
-    """As in ``fit``: the first epoch of them is as of cold documents."""
+    """As in ``fit``: documents are cold in the first averaged epoch."""
     est = CASES["scvb0 averaged"]
     forgotten = []
     with pytest.MonkeyPatch.context() as patch:
@@ -325,7 +332,7 @@ def test_one_block_and_one_matrix_are_data():
     np.testing.assert_allclose(one.means_, ROWS[:1])
 
 
-def test_warm_starts_go_on():
+def test_warm_starts_continue():
     est = blocks.fit(lda(init_params="em", learning_method="batch", warm_start=True), cut(COUNTS))
     before = est.lower_bound_
     assert blocks.fit(est, cut(COUNTS)).lower_bound_ > before
@@ -461,7 +468,7 @@ def test_views_of_single_cells_are_matrices(tmp_path):
             np.testing.assert_allclose(blocks.fit(lda(max_iter=1), view).components_, wanted, rtol=1e-5)
 
 
-def test_what_is_no_data():
+def test_invalid_data_are_refused():
     with pytest.raises(TypeError, match="data is a int; give a sequence of blocks"):
         blocks.fit(lda(), 3)
     with pytest.raises(ValueError, match="fewer than n_components"):
@@ -544,15 +551,13 @@ print(zlib.crc32(est.components_.T.tobytes()), est.n_iter_, repr(est.lower_bound
 
 
 @pytest.mark.slow
-def test_a_killed_process_leaves_what_the_next_one_goes_on_from(tmp_path):
+def test_the_next_process_continues_from_a_killed_one(tmp_path):
     whole = run(FIT, "-")
-    for seconds in (0.0, 0.2):  # after the first checkpoint
-        process, limit = run(FIT, tmp_path), time.monotonic() + 60
-        while not list(tmp_path.glob("0*")) and process.poll() is None and time.monotonic() < limit:
-            time.sleep(0.005)
-        time.sleep(seconds)
-        process.send_signal(signal.SIGKILL)
-        process.communicate(timeout=60)
+    process, limit = run(FIT, tmp_path), time.monotonic() + 60
+    while not list(tmp_path.glob("0*")) and process.poll() is None and time.monotonic() < limit:
+        time.sleep(0.005)
+    process.send_signal(signal.SIGKILL)  # just after the first checkpoint
+    process.communicate(timeout=60)
     out, _ = run(FIT, tmp_path).communicate(timeout=120)
     expected, _ = whole.communicate(timeout=120)
     assert out == expected != ""

@@ -71,7 +71,7 @@ def test_statistics_of_even_draws_are_expectations(gaps, window):
     np.testing.assert_allclose(stats["word_topic"].toarray(), words, atol=1e-2)
     np.testing.assert_allclose(stats["count"], words.sum(axis=0), atol=2e-2)
     positions = twin.contexts(documents, window)
-    assert float(stats["mass"]) == pytest.approx(sum(bool(around) for _, around in positions))  # O49
+    assert float(stats["mass"]) == pytest.approx(sum(bool(around) for _, around in positions))
     assert stats["count"].sum() == pytest.approx(sum(len(around) for _, around in positions))
     assert stats["input_topic"].sum() == pytest.approx(float(stats["mass"]))
 
@@ -83,7 +83,7 @@ def collected(model, rows, workers):
 
 
 def test_statistics_of_chains_tend_to_expectations():
-    """As samples grow; tables are fresh, but proposals know a word of the context alone."""
+    """The error falls with the number of samples; tables are fresh, but a proposal sees one word of the context."""
     documents, X = documents_of()
     errors = []
     for n_samples in (50, 5000):
@@ -238,7 +238,7 @@ def matched(first, second):
      ({"sampler": "mhw", "max_iter": 20}, 0.25)],
 )  # fmt: skip
 def test_known_topics_are_recovered(params, limit):
-    X, topics, word_topics = make_skip_gram(400, n_features=100, n_components=6, random_state=1)
+    X, topics, word_topics = make_skip_gram(300, n_features=100, n_components=6, random_state=1)
     est = SkipGramTopicModel(6, random_state=3, **params).fit(X)
     components = est.components_ / est.components_.sum(axis=1, keepdims=True)
     order, distance = matched(components, topics)
@@ -249,7 +249,7 @@ def test_known_topics_are_recovered(params, limit):
     assert matched(components, shuffled)[1] > 0.5
 
 
-def test_a_word_of_two_senses_is_told_by_its_context():
+def test_the_context_determines_the_sense_of_a_word():
     rng = np.random.default_rng(0)
     senses = [np.arange(1, 11), np.arange(11, 21)]  # word 0 is in both
     documents, truth = [], []

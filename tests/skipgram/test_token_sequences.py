@@ -63,7 +63,7 @@ def test_gaps():
         np.testing.assert_array_equal(sequences.transform(["the cat and the dog cat bye"]).toarray(), expected)
 
 
-def test_stop_words_that_the_tokenizer_cuts_are_told():
+def test_stop_words_that_the_tokenizer_cuts_are_named():
     for method in ("fit", "fit_transform"):
         with pytest.warns(UserWarning, match="stop_words may be inconsistent"):
             getattr(TokenSequences(stop_words=["don't"]), method)(TEXTS)

@@ -75,7 +75,7 @@ def test_pending_factors_may_reach_the_table_in_between():
     assert_equal(stats.add(deferred, 1e-17), twin.add(made, 1e-17))
 
 
-def test_they_are_made_for_whoever_asks():
+def test_they_are_computed_when_they_are_read():
     stats = statistics()
     for ask in (
         lambda x: x["count"], lambda x: x.unfolded("word_topic"), lambda x: x.copy()["count"], lambda x: x.nbytes,
@@ -116,5 +116,5 @@ def test_shared_sums_are_added_to_while_others_stay_deferred():
     assert new.deferred("word_topic") is not None
     assert new.mass == 10.0
     assert made.deferred("word_topic") is None
-    assert new["word_topic"].words.tolist() == WORDS.tolist()  # whoever asks has them made
+    assert new["word_topic"].words.tolist() == WORDS.tolist()  # reading computes them
     assert new.deferred("word_topic") is None

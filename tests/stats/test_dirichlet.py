@@ -18,7 +18,7 @@ def objective(a, expected_log, mass):
 
 
 def slope(a, expected_log, mass):
-    """Of the objective by log a."""
+    """Derivative of the objective with respect to log a."""
     return a * (mass * (psi(a.sum()) - psi(a)) + expected_log)
 
 
@@ -90,7 +90,7 @@ def test_many_draws_recover_the_parameters():
 @pytest.mark.parametrize("size", [2, 30, 1000])
 @pytest.mark.parametrize("truth", [0.01, 0.3, 5.0])
 def test_symmetric_slope_is_zero_at_the_optimum_of_draws(truth, size, first):
-    """One number for all entries: the best on the diagonal of the vector's objective, and no better than the vector."""
+    """The best single number maximises the objective among equal entries, and is no better than the best vector."""
     logs = draws([truth] * size, 50, np.random.default_rng(2))
     found = maximize_symmetric_prior(first, size, logs.sum(), 50.0)
     total = slope(np.full(size, found), logs.sum(axis=0), 50.0).sum()
@@ -119,7 +119,7 @@ def test_order_of_components_does_not_matter():
 
 @pytest.mark.parametrize("first", STARTS)
 def test_one_component_stays_finite(first):
-    """Its prior has no bearing on anything."""
+    """The prior of a single component does not change the objective."""
     found = maximize_prior(np.array([first]), np.zeros(1), 5.0)
     assert np.isfinite(found).all()
     assert (found > 0).all()

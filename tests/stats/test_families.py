@@ -218,7 +218,7 @@ def test_component_without_rows_has_the_prior(name):
 
 @pytest.mark.parametrize("structure", ["diag", "tied_diag", "spherical", "tied_spherical"])
 def test_round_off_takes_nothing_from_the_prior(structure):
-    """One row far out makes the squares of the prior's mean so large that its scale is lost in them."""
+    """With one row far out, the squares of the prior's mean are so large that round-off hides its scale."""
     family = GAUSSIANS[structure](3)
     for far in (1e10, 1e30, 1e52):
         mean = far * np.array([1.0, 0.3, 0.7])
@@ -246,7 +246,7 @@ def test_gradient_of_the_log_normalizer_is_the_expected_statistics(name):
 
 
 def test_terms_of_the_log_normalizer_belong_to_components(name):
-    """Those of a tied family are the means', and one of the shared matrix behind them."""
+    """A tied family has one term for each mean, and a last one for the shared matrix."""
     case = Case(name)
     resp = reference.random_responsibilities(case.rng, len(case.x), 3, 2)
     terms = case.family.log_normalizers(case.posterior(resp))
@@ -366,7 +366,7 @@ def test_divergences_of_some_rows_are_those_of_all(name):
 
 
 @pytest.mark.parametrize("name", ["diag", "spherical"])
-def test_one_component_shares_its_covariance_with_nobody(name):
+def test_tied_covariance_of_one_component_is_its_own(name):
     alone, tied = Case(name), Case(f"tied_{name}")
     ones = np.ones((len(alone.x), 1))
     np.testing.assert_allclose(tied.evidence(ones), alone.evidence(ones), rtol=1e-12)
@@ -424,7 +424,7 @@ def test_default_prior_expects_the_covariance_of_the_data(name):
     np.testing.assert_allclose(estimate.means, data.means, rtol=1e-14)
 
 
-def test_prior_reads_only_what_is_not_given(name):
+def test_prior_computes_only_what_is_not_given(name):
     case = Case(name)
     zeros = SimpleNamespace(means=None, covariances=None)
     prior = case.family.prior(zeros, 0.7, case.mean, case.d + 2.5, case.scale)

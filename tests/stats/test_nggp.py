@@ -392,7 +392,7 @@ def test_stable_process_is_the_limit_of_small_tilts(discount):
 @pytest.mark.parametrize("discount", [0.0, 1e-10, 1e-3, 0.5, 0.999])
 @pytest.mark.parametrize("concentration", [1e-100, 1e-30, 1.0, 1e30, 1e100])
 def test_measures_of_any_size_have_draws_and_weights(concentration, discount):
-    """Of densities narrower or flatter than numbers tell the draw is the mode."""
+    """If a density is too narrow or too flat for double precision, the draw is its mode."""
     for tilt, (n, k) in product([1e-300, 1e-30, 1.0, 1e30, 1e100], [(0.1, 1), (2, 1), (1e3, 10), (1e25, 5)]):
         prior = NGGP(concentration, discount, tilt)
         assert np.isfinite(prior.sample_log_u(n, k, np.random.default_rng(0)))

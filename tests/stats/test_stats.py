@@ -333,7 +333,7 @@ def test_log_dets_of_packed_matrices_are_nan_only_where_indefinite():
 
 
 def test_pending_factor_reaches_arrays_that_are_read_only():
-    """As those of a model that was loaded as a memory map."""
+    """A model that was loaded as a memory map has such arrays."""
     stats = SufficientStatistics({"count": np.ones(2)}, {"mass": np.ones(())}, by_word={"word_topic": np.ones((3, 2))})
     kept = stats["count"]
     for name in ("count", "mass", "word_topic"):

@@ -9,12 +9,7 @@ from scipy.integrate import dblquad, quad
 from scipy.stats import beta as beta_distribution
 from sklearn.mixture import BayesianGaussianMixture
 
-from sparsemix._stats.weights import (
-    DirichletWeights,
-    MaximumLikelihoodWeights,
-    StickBreakingWeights,
-    log_dirichlet,
-)
+from sparsemix._stats.weights import DirichletWeights, MaximumLikelihoodWeights, StickBreakingWeights, log_dirichlet
 
 PRIORS = {"dirichlet_distribution": DirichletWeights, "dirichlet_process": StickBreakingWeights}
 COUNTS = np.array([12.3, 0.4, 0.0, 150.0, 3.25])

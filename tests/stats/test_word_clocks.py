@@ -42,7 +42,7 @@ def test_steps_are_those_of_the_occurrences(dtype):
         by_hand(table, seen, totals, sums.toarray())
         clocks.advance(sums)
     np.testing.assert_allclose(clocks.toarray(), table, rtol=1e-9 if dtype == np.float64 else 1e-4)
-    np.testing.assert_allclose(clocks.toarray().sum(axis=1), totals, rtol=1e-4)  # O49: as many as there are
+    np.testing.assert_allclose(clocks.toarray().sum(axis=1), totals, rtol=1e-4)  # as many as there are
     np.testing.assert_allclose(clocks.toarray()[5], totals[5] / K)
 
 
@@ -84,7 +84,7 @@ def test_statistics_scale_everything_else():
 
 
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda c: pickle.loads(pickle.dumps(c)), WordClocks.copy])
-def test_copies_go_on_alike(copied):
+def test_copies_continue_alike(copied):
     rng = np.random.default_rng(2)
     first = WordClocks(V, K, np.float32, np.full(V, 10.0), DECAY, OFFSET).advance(sums_of(rng))
     second, sums = copied(first), sums_of(rng)

@@ -37,7 +37,7 @@ def test_given_documents_score_and_dense_and_other_models_do(tmp_path):
     plot_choice(choice).savefig(tmp_path / "choice.png")
 
 
-def test_wrong_input_is_told():
+def test_wrong_input_is_refused():
     with pytest.raises(ValueError, match="candidates is empty"):
         choose_n_topics(SparseSCVB0LDA(), X, [])
     with pytest.raises(ValueError, match="give validation_data"):

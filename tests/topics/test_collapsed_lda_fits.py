@@ -8,27 +8,10 @@ from fitted import assert_same, assert_same_bits, assert_unchanged, said, snapsh
 from interruptions import fail_at
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import GridSearchCV
-from sklearn.pipeline import make_pipeline
-from topic_cases import (
-    COOKING,
-    GIVEN,
-    LEARNED,
-    SPACE,
-    K,
-    N,
-    V,
-    X,
-    assert_valid,
-    counter,
-    spoilt,
-    spoilt_csr,
-    texts,
-)
+from topic_cases import LEARNED, K, N, V, X, assert_valid, spoilt, spoilt_csr
 
 from sparsemix import CollapsedLDA
 from sparsemix._engine import documents as documents_module
-from sparsemix._engine.monitor import Monitor
 from sparsemix._models.topics.sweep_models import GibbsModel, SecondOrderModel, ZeroOrderModel
 from sparsemix.datasets import make_sparse_lda
 
@@ -42,30 +25,6 @@ OBJECTIVE = {"cvb0": "change", "cvb": "lower_bound", "cvb_exact": "lower_bound",
 
 def lda(method="cvb0", n_components=K, **params):
     return CollapsedLDA(n_components, inference=method, **({"max_iter": 3, "tol": 0.0, "random_state": 0} | params))
-
-
-# -- parameters, tags, attributes
-
-
-@pytest.mark.parametrize("method", [*METHODS, "cvb_exact"])
-def test_attributes_of_a_fit(method):
-    est = lda(method, max_iter=4, burn_in=2, thin=2).fit(X)
-    assert_valid(est, X)
-    assert est.components_.dtype == (np.float64 if method == "cvb_exact" else np.float32)
-    assert est.n_features_in_ == V
-    assert est.n_iter_ == 4
-    assert [record["n_iter"] for record in est.history_] == [1, 2, 3, 4]
-    assert (np.diff([record["seconds"] for record in est.history_]) > 0).all()
-    name = OBJECTIVE[method]
-    for record in est.history_:
-        assert sorted(record) == sorted(["n_iter", "seconds", name, f"{name}_per_token"])
-        assert record[f"{name}_per_token"] == pytest.approx(record[name] / X.sum(), rel=1e-12)
-    assert hasattr(est, "lower_bound_") == hasattr(est, "lower_bounds_") == (method in ("cvb", "cvb_exact"))
-    assert hasattr(est, "n_samples_") == (method == "gibbs")
-    if method in ("cvb", "cvb_exact"):
-        assert est.lower_bounds_ == [record["lower_bound"] for record in est.history_]
-    assert not hasattr(est, "_row_state")  # it is as large as the documents times the topics
-    assert not hasattr(est, "restart_acceptance_")
 
 
 # -- wrong input
@@ -129,16 +88,6 @@ def test_fit_gives_the_same_bits_twice_whatever_the_chunks(method, learned, monk
     assert not np.allclose(other.components_, one.components_, rtol=1e-2, atol=1e-2)
 
 
-# -- weights
-
-
-@per_method
-def test_weight_is_not_a_longer_document(method):
-    weighed, longer = lda(method).fit(X, sample_weight=np.full(N, 2.0)), lda(method).fit(2 * X)
-    assert weighed.components_.sum() == pytest.approx(longer.components_.sum(), rel=1e-5)
-    assert np.abs(weighed.components_ - longer.components_).max() > 1
-
-
 # -- fits again
 
 
@@ -157,7 +106,7 @@ def test_warm_start_continues(method):
 
 
 @per_method
-def test_warm_start_with_other_documents_or_method_goes_on_from_the_topics(method):
+def test_warm_start_with_other_documents_or_method_continues_from_the_topics(method):
     many = sparse.csr_array(make_sparse_lda(300, n_features=V, n_components=K, doc_length=50, random_state=2)[0])
     est = lda(method, max_iter=60, warm_start=True, topic_word_prior=0.1).fit(many)
     score, other = est.score(many), many[::-1]
@@ -170,7 +119,7 @@ def test_warm_start_with_other_documents_or_method_goes_on_from_the_topics(metho
         assert_valid(est.fit(rows), rows)
 
 
-def test_warm_start_goes_on_from_learned_priors():
+def test_warm_start_continues_from_learned_priors():
     est = lda(warm_start=True, **LEARNED, max_iter=14).fit(X)
     prior = est.doc_topic_prior_
     est.set_params(max_iter=0).fit(X)
@@ -202,42 +151,11 @@ def test_convergence_is_reported_and_its_absence_warned_of(method, tol):
     assert est.n_iter_ == 2
 
 
-@per_method
-@pytest.mark.parametrize("start", ["random", GIVEN], ids=["random", "given"])
-def test_no_sweep_leaves_the_start(start, method):
-    est = lda(method, init_params=start, max_iter=0).fit(X)
-    assert (est.n_iter_, est.history_) == (0, [])
-    assert est.components_.sum() == pytest.approx(X.sum() + K * V * est.topic_word_prior_, rel=1e-3)
-    if not isinstance(start, str):
-        np.testing.assert_allclose(est.components_ - 0.01, GIVEN / GIVEN.sum() * X.sum(), rtol=1e-3)
-
-
 # -- interrupts
 
 
 @per_method
-@pytest.mark.parametrize("learned", [False, True])
-@pytest.mark.parametrize("where", ["sweep", "global_step", "step"])
-def test_interrupt_leaves_the_last_completed_sweep(where, learned, method, monkeypatch):
-    monkeypatch.setattr(documents_module, "CHUNK_BYTES", 1 << 12)  # two chunks: sweeps are interrupted half way
-    rows = sparse.vstack([X] * 10, format="csr")
-    params = {**(LEARNED if learned else {}), "max_iter": 30, "burn_in": 5, "thin": 3}
-    est = lda(method, **params).fit(rows[:, ::-1])  # an old model, which must not shine through
-    calls = {"sweep": 2 * 12 + 2, "global_step": 13, "step": 13}[where]
-    with monkeypatch.context() as patch:
-        fail_at(patch, Monitor if where == "step" else METHODS[method], where, calls)
-        with pytest.raises(KeyboardInterrupt):
-            est.fit(rows)
-    twelve = lda(method, **(params | {"max_iter": 12})).fit(rows)
-    assert est.n_iter_ == len(est.history_) == 12
-    assert not est.converged_
-    assert_same_bits(est, twelve, rows)
-    if method == "gibbs":
-        assert est.n_samples_ == twelve.n_samples_ == 2
-
-
-@per_method
-def test_interrupted_state_of_rows_is_not_gone_on_with(method, monkeypatch):
+def test_warm_start_drops_interrupted_state_of_rows(method, monkeypatch):
     est = lda(method, warm_start=True, max_iter=5).fit(X)
     before = said(est, X)
     with monkeypatch.context() as patch:
@@ -259,29 +177,3 @@ def test_interrupted_state_of_rows_is_not_gone_on_with(method, monkeypatch):
     est.fit(X)
     assert est._row_state.whole
     assert_valid(est, X)
-
-
-# -- meta-estimators
-
-
-@per_method
-def test_topics_of_two_vocabularies_separate(method):
-    params = {"doc_topic_prior": 0.1, "topic_word_prior": 0.1, "random_state": 0}
-    pipeline = make_pipeline(counter(), CollapsedLDA(2, inference=method, **params)).fit(texts())
-    theta = pipeline.transform(texts())
-    labels = theta.argmax(axis=1)
-    assert len(set(labels[::2])) == len(set(labels[1::2])) == 1
-    assert labels[0] != labels[1]
-    assert theta.max(axis=1).min() > 0.8
-    table = pipeline[-1].topic_table(pipeline[:-1].get_feature_names_out())
-    assert sorted(sorted(row["words"]) for row in table) == sorted([sorted(COOKING), sorted(SPACE)])
-    assert pipeline[-1].perplexity(pipeline[:-1].transform(texts(seed=1))) < 13
-
-
-@per_method
-def test_grid_search_over_a_pipeline_of_text(method):
-    pipeline = make_pipeline(
-        counter(), CollapsedLDA(inference=method, max_iter=40, topic_word_prior=0.1, random_state=0)
-    )
-    search = GridSearchCV(pipeline, {"collapsedlda__n_components": [1, 2]}, cv=3).fit(texts())
-    assert search.best_params_ == {"collapsedlda__n_components": 2}

@@ -31,7 +31,7 @@ def test_without_stopping_nothing_changes(corpus):
     assert not hasattr(watched, "_validation_data")
 
 
-def test_the_history_tells_the_truth(corpus):
+def test_the_history_holds_the_scores_of_its_epochs(corpus):
     X, held_out, _ = corpus
     model = lda(early_stopping=False).fit(X, validation_data=held_out)
     assert model.history_[-1]["score"] == pytest.approx(document_completion(model, held_out), abs=1e-6)
@@ -108,7 +108,7 @@ def test_verbose_prints_the_score(corpus, capsys):
     assert capsys.readouterr().out.count("held-out score -") == 6
 
 
-def test_held_out_documents_that_cannot_be_scored_are_told_before_anything_is_learned():
+def test_held_out_documents_that_cannot_be_scored_are_refused_before_the_fit():
     single = np.eye(6)[np.arange(24) % 6]
     est = SparseSCVB0LDA(2, early_stopping=True, random_state=0)
     with pytest.raises(ValueError, match=r"no document that is held out .* two distinct words; give validation_data"):

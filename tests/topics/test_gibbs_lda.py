@@ -39,10 +39,10 @@ def test_means_are_those_of_the_posterior(sampler):
     for z, p in zip(exact.assignments(6, 2), probabilities, strict=True):
         np.add.at(counts, (np.array(z), words), p)
         np.add.at(shares, (owner, np.array(z)), p)
-    est = lda(sampler, 2, doc_topic_prior=ALPHA, topic_word_prior=BETA, max_iter=12_000, burn_in=100, thin=1).fit(TINY)
-    np.testing.assert_allclose(est.components_ - BETA, counts, atol=0.05)
+    est = lda(sampler, 2, doc_topic_prior=ALPHA, topic_word_prior=BETA, max_iter=6_000, burn_in=100, thin=1).fit(TINY)
+    np.testing.assert_allclose(est.components_ - BETA, counts, atol=0.06)
     want = shares / shares.sum(axis=1, keepdims=True)
-    np.testing.assert_allclose(est.doc_topic_distribution_, want, atol=0.01)
+    np.testing.assert_allclose(est.doc_topic_distribution_, want, atol=0.015)
 
 
 def test_draws_are_inverse_cumulated_probabilities():

@@ -78,7 +78,7 @@ def test_counts_that_are_read_are_those_that_could_be_learned(estimator):
 
 
 @pytest.mark.parametrize("settings", [(SparseLDA, {}), (CollapsedLDA, {}), (CollapsedLDA, {"inference": "cvb"})])
-def test_priors_are_learned_beside_one_huge_count(settings):
+def test_priors_are_learned_with_one_huge_count(settings):
     estimator, method = settings
     est = estimator(3, **LEARNED, max_iter=30, random_state=0, **method).fit(with_count(1e9))
     assert np.isfinite(est.doc_topic_prior_).all()
@@ -108,7 +108,7 @@ def test_huge_counts_are_sampled_in_little_time(sampler, n_components, count):
 
 @pytest.mark.parametrize("n_components", [4, DENSE_SUMS + 1])
 @pytest.mark.filterwarnings("ignore:sample_weight has the sum")
-def test_documents_that_weigh_nothing_beside_their_prior(n_components):
+def test_documents_that_weigh_far_less_than_their_prior(n_components):
     est = SparseSCVB0LDA(n_components, doc_topic_prior=1e15, topic_word_prior=1e-30, sampler="gibbs", random_state=0)
     est.partial_fit(X, sample_weight=np.full(40, 1e-29))
     np.testing.assert_allclose(est.transform(X), 1.0 / n_components, rtol=1e-6)
@@ -138,6 +138,6 @@ def test_counts_and_weights_below_single_precision_are_refused(estimator):
         estimator(3).fit(X, sample_weight=np.full(40, 1e-40))
 
 
-def test_cvb_has_a_bound_beside_huge_counts():
+def test_cvb_has_a_bound_with_huge_counts():
     est = CollapsedLDA(3, inference="cvb", max_iter=3, random_state=0).fit(with_count(1e17))
     assert np.isfinite(est.lower_bound_)

@@ -24,14 +24,14 @@ GIVEN = np.array([[1900, 25_000, 1800, 8000, 1700], [14_000, 1800, 9000, 1900, 7
 X = sparse.csr_array(np.repeat(DOCUMENTS, N, axis=0).astype(np.float64))
 
 
-def expected_counts(counts, alpha=ALPHA):
+def expected_counts(counts):
     """Counts by topic and word of one document of each kind: p(z | w) over all z, topics known."""
     phi = (counts + BETA) / (counts + BETA).sum(axis=1, keepdims=True)
     out = np.zeros((len(DOCUMENTS), K, V))
     for n, document in enumerate(DOCUMENTS):
         words = np.flatnonzero(document)
         states = np.array(list(product(range(K), repeat=len(words))))
-        weight = np.array([joint(phi, alpha, words, z) for z in states])
+        weight = np.array([joint(phi, ALPHA, words, z) for z in states])
         for z, p in zip(states, weight / weight.sum(), strict=True):
             out[n, z, words] += p
     return out
@@ -64,12 +64,12 @@ def deviation(found, expected):
     return np.abs((found - N * expected) / np.sqrt(variance))[:, present].max()
 
 
-def total(counts, **wrong):
-    return expected_counts(counts, **wrong).sum(axis=0)
+def total(counts):
+    return expected_counts(counts).sum(axis=0)
 
 
 def test_enumeration_is_gibbs_sampling():
-    """The law that all else is measured by is that of the exact sampler too, and a plain chain's."""
+    """The exact sampler and a plain chain have the law that other tests expect."""
     exact = fitted(1, sampler="gibbs")
     assert deviation(counts_of(exact), total(GIVEN)) < 5.0
     rng = np.random.default_rng(0)
@@ -85,7 +85,7 @@ def test_enumeration_is_gibbs_sampling():
 
 @pytest.mark.parametrize("share", [0.1, 1.0])
 def test_first_epoch_has_the_exact_posterior(share, monkeypatch):
-    """Whatever share of the prior a count needs to be in a table."""
+    """The share of the prior that a count needs to enter a table does not matter."""
     assert walker_sampler.NEGLIGIBLE == 0.1
     monkeypatch.setattr(walker_sampler, "NEGLIGIBLE", share)
     est = fitted(1)
@@ -143,7 +143,7 @@ def test_tokens_of_a_repeated_word_are_drawn_together():
 
 
 def test_proposals_of_words_are_their_conditionals(monkeypatch):
-    """Where counts have a background, which tables of words do not store, and none is too small for them."""
+    """Counts have a background that tables of words do not store, and no count is too small for a table."""
     monkeypatch.setattr(walker_sampler, "NEGLIGIBLE", 0.0)
     sampler = walker_sampler.WalkerSampler(1, 0, 1, None, 0.0, 1)
     model = StochasticCollapsedModel(V, ALPHA, BETA, sampler, dtype=np.float64)
@@ -174,39 +174,6 @@ def test_counts_that_all_words_share_count(sampler, monkeypatch):
     monkeypatch.setattr(StochasticCollapsedModel, "global_step", with_background)
     est = fitted(1, sampler=sampler, topic_word_prior=BETA)
     assert deviation(counts_of(est), total(GIVEN)) < 5.0
-
-
-# -- what is wrong must be seen
-
-
-def test_another_prior_of_one_topic_is_seen():
-    alpha = ALPHA * [1.0, 1.25, 1.0]
-    assert deviation(counts_of(fitted(1)), total(GIVEN, alpha=alpha)) > 8.0
-    assert deviation(counts_of(fitted(1, doc_topic_prior=alpha)), total(GIVEN)) > 8.0
-
-
-def test_counts_that_tables_lack_are_seen():
-    """Were they left out for good."""
-    assert deviation(counts_of(fitted(1)), total(np.where(GIVEN < BETA, 0.0, GIVEN))) > 8.0
-
-
-def test_own_tokens_are_seen():
-    assert deviation(counts_of(fitted(1, local_step_size=(10.0, 0.9))), total(GIVEN)) > 8.0
-
-
-def test_proposals_that_are_all_accepted_are_seen(monkeypatch):
-    settings = walker_sampler._mhw.Settings
-
-    def unchecked(*args, fresh):  # noqa: ARG001
-        return settings(*args, fresh=True)
-
-    monkeypatch.setattr(walker_sampler, "NEGLIGIBLE", 1.0)
-    monkeypatch.setattr(walker_sampler._mhw, "Settings", unchecked)
-    assert deviation(counts_of(fitted(1)), total(GIVEN)) > 8.0
-
-
-def test_too_few_sweeps_are_seen():
-    assert deviation(counts_of(fitted(1, burn_in=0)), total(GIVEN)) > 8.0
 
 
 @pytest.mark.parametrize("n_components", [2, 5, 300])

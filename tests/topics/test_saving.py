@@ -40,7 +40,7 @@ def test_state_is_plain(case):
 
 
 @over(TOPICS)
-def test_skops_asks_to_trust_the_class_alone(case):
+def test_skops_needs_to_trust_only_the_class(case):
     io = pytest.importorskip("skops.io")
     est = case.fitted()
     if case.can("partial_fit"):
@@ -71,7 +71,7 @@ def test_skops_of_a_pipeline():
 
 
 def damaged(name):
-    """States of which one part does not fit the others, and what is said of each."""
+    """Damaged states, in which one part contradicts the rest, and the error of each."""
     est = SparseLDA(3, n_nonzero=2, max_iter=1, random_state=0, learning_method="online").fit(X)
     state = pickle.loads(pickle.dumps(est.__getstate__()))
     model = state["_fitted"]["__sparsemix__"]["state"]["dict"][1]["model"]

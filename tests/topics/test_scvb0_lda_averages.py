@@ -37,7 +37,7 @@ def test_minibatches_of_the_last_epochs_count_the_same():
 
 @pytest.mark.parametrize("last", [0, 2])
 def test_documents_of_the_last_epochs_begin_again(last, monkeypatch):
-    """Nothing is recalled in them; in the epochs before, of the second visit on."""
+    """Averaged epochs recall no document; earlier epochs recall it from its second visit on."""
     found, find = [], DocumentMemory._find
     monkeypatch.setattr(
         DocumentMemory, "_find", lambda self, numbers: [found.append(out := find(self, numbers)), out][1]
@@ -70,7 +70,7 @@ def test_averages_from_the_start_with_an_offset_of_nothing():
 
 
 def test_small_steps_are_made_together():
-    """They move the statistics as far as one after the other, and every row is visited once an epoch."""
+    """Joined steps move the statistics as far as single steps do, and each epoch visits every row once."""
     schedule = MiniEpochs(200, 10, np.random.default_rng(0), 0.6, 1.0, 200.0)
     schedule.together, schedule.alone = 4, 30
     stats, kept = SufficientStatistics({"count": np.ones(1)}, {"mass": np.full((), 200.0)}), 1.0
@@ -92,7 +92,7 @@ def test_small_steps_are_made_together():
 
 
 def test_documents_of_joined_minibatches_are_remembered(monkeypatch):
-    """Whatever minibatches come together, and to the same bits for any number of threads."""
+    """The bits are the same for any number of threads, whichever minibatches are joined."""
     monkeypatch.setattr(assemble_stochastic, "LEAST_STEPS", 1)  # a corpus this small has none that are joined
     monkeypatch.setattr(assemble_stochastic, "BATCH_LIMITS", (16, 16))
     found, find, sizes, batches = [], DocumentMemory._find, [], MiniEpochs._joined

@@ -244,7 +244,7 @@ def test_memoized_learning_with_one_batch_is_batch_learning(local_step_size):
 @pytest.mark.parametrize("init_params", [GIVEN, "uniform"], ids=["given", "uniform"])
 @pytest.mark.parametrize("learning_method", ["online", "memoized"])
 def test_counts_of_topics_are_all_tokens(learning_method, init_params, local_step_size, sampler):
-    """After each of many steps N_k are the sums over words, the background included, and all of them C."""
+    """After each step N_k are the sums over words, with the background, and their total is C."""
     est = lda(learning_method=learning_method, init_params=init_params, sampler=sampler)
     est.set_params(local_step_size=local_step_size, batch_size=3, max_iter=8).fit(X)
     assert len(est.sums_) == 160
@@ -370,7 +370,7 @@ def test_interim_readers_see_the_same_topics():
 
 @pytest.mark.parametrize("sampler", ["dense", "gibbs", "mhw"])
 def test_statistics_are_the_sum_of_the_memo(sampler):
-    """From the end of the first epoch on, and after every batch."""
+    """This holds after every batch from the end of the first epoch on."""
 
     class Memo(ExactLDA):
         def _make_schedule(self, documents, rng, initial):
@@ -516,7 +516,7 @@ def test_tables_live_as_long_as_they_may(table_age, all_accepted, monkeypatch):
 
 @pytest.mark.usefixtures("all_kept")
 def test_sparsification_leaves_no_small_counts(monkeypatch):
-    """Before the last sweep they are at least tau rho C_j, and that sweep only reduces them for what it adds."""
+    """Before the last sweep all counts are at least tau rho C_j; it reduces them only by the share that it adds."""
     n_samples, tau = 4, 0.1
 
     def smallest(sparsity):
@@ -553,7 +553,7 @@ def test_samples_are_of_the_seed(sampler):
 
 
 @pytest.mark.parametrize("sampler", ["gibbs", "mhw"])
-def test_visits_draw_anew(sampler):
+def test_each_visit_draws_other_samples(sampler):
     """The same document under the same topics, at another step or as another row of the stream."""
     est = lda(sampler=sampler, max_iter=1, batch_size=N).fit(X)
     model, rows = est._fitted.model, Documents(X, None, np.float64)

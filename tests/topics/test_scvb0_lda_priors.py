@@ -55,7 +55,7 @@ def test_draws_of_parts_equal_those_of_sums(dtype):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_samples_stand_for_the_tokens_of_their_entry(dtype):
+def test_samples_represent_the_tokens_of_their_entry(dtype):
     counts = sparse.csr_array(np.array([[1.0, 0.0, 2.5], [0.0, 0.0, 0.0], [80.0, 0.25, 0.0]]))
     x = DocumentBlock.of(counts, dtype)
     states = np.arange(1 + 3 + 32 + 1, dtype=np.int32) % K
@@ -161,7 +161,7 @@ def test_asymmetric_prior_is_learned(sampler, learning_method):
 
 
 def test_priors_are_learned_from_samples_alone(monkeypatch):
-    """As long as documents are visited densely, in steps, alpha stays; a later fit continues from what was learned."""
+    """Alpha stays while documents are visited densely, in steps; a later fit continues from the learned prior."""
     monkeypatch.setattr(assemble_stochastic, "START_BATCHES", (10**6, 10**6))
     est = SparseSCVB0LDA(K, **LEARNED, max_iter=2, warm_start=True, random_state=0)
     np.testing.assert_allclose(est.fit(X).doc_topic_prior_, 0.1, rtol=1e-6)
@@ -197,7 +197,7 @@ def test_prior_of_words_follows_from_packed_counts_too():
     assert next_topic_word_prior(0.1, 0.01, stats) == pytest.approx(whole, rel=1e-6)
 
 
-def test_a_prior_beside_which_counts_are_nothing_stays(monkeypatch):
+def test_a_prior_far_larger_than_the_counts_stays(monkeypatch):
     monkeypatch.setattr(_assemble, "WORD_PRIOR", 1e17)
     est = SparseSCVB0LDA(K, **LEARNED, max_iter=2, random_state=0).fit(X)
     assert est.topic_word_prior_ == 1e17

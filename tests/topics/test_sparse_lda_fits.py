@@ -13,13 +13,7 @@ from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.utils import check_random_state
-from topic_cases import (
-    COOKING,
-    LEARNED,
-    SPACE,
-    counter,
-    texts,
-)
+from topic_cases import COOKING, LEARNED, SPACE, ExactLDA, counter, texts
 
 from sparsemix import SparseLDA
 from sparsemix._engine.documents import Documents
@@ -28,7 +22,6 @@ from sparsemix._models.topics.variational_model import TopicModel
 from sparsemix.datasets import make_bars, make_sparse_lda
 from sparsemix.metrics import align_topics, document_completion
 
-METHODS = ["batch", "memoized", "online"]
 STARTS = ["collapsed", "em", "random", "bregman"]
 # Fits of a few epochs on purpose: they are compared with each other, not brought to convergence.
 few_epochs = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -42,32 +35,7 @@ def lda(n_components=K, **params):
     return SparseLDA(n_components, **({"n_nonzero": 2, "max_iter": 3, "tol": 0.0, "random_state": 0} | params))
 
 
-class ExactLDA(SparseLDA):
-    """Tables in double precision: for equalities that hold up to the order of additions."""
-
-    _table_dtype = np.float64
-
-
 # -- parameters, tags, attributes
-
-
-@few_epochs
-@pytest.mark.parametrize("n_nonzero", [1, 2, None])
-@pytest.mark.parametrize("learning_method", METHODS)
-def test_attributes_are_distributions_of_the_right_shape(learning_method, n_nonzero):
-    est = lda(learning_method=learning_method, n_nonzero=n_nonzero, batch_size=80).fit(X)
-    assert est.components_.shape == est.exp_dirichlet_component_.shape == (K, V)
-    assert (est.components_ > 0).all()
-    assert (est.exp_dirichlet_component_ >= 0).all()
-    assert est.topic_weights_.shape == est.doc_topic_prior_.shape == (K,)
-    assert (est.topic_weights_ >= 0).all()
-    assert est.topic_weights_.sum() == pytest.approx(1.0)
-    assert est.n_features_in_ == V
-    assert (est.n_iter_, est.n_samples_seen_) == (3, N)
-    if learning_method != "online":  # all tokens of every word are in some topic, and nothing else is
-        totals = np.asarray(X.sum(axis=0)).ravel()
-        sums = est.components_.sum(axis=0) - K * est.topic_word_prior_
-        np.testing.assert_allclose(sums, totals, rtol=1e-4, atol=1e-2)
 
 
 @few_epochs
@@ -101,16 +69,6 @@ def test_topics_of_two_vocabularies_separate(weigh, init_params):
     assert list(pipeline.get_feature_names_out()) == ["sparselda0", "sparselda1"]
     # held-out words of the other vocabulary are not expected: nearly ten equally likely words
     assert pipeline[-1].perplexity(pipeline[:-1].transform(texts(seed=1))) < 13
-
-
-@few_epochs
-def test_grid_search_over_a_pipeline_of_text():
-    pipeline = make_pipeline(counter(), SparseLDA(max_iter=10, random_state=0))
-    search = GridSearchCV(pipeline, {"sparselda__n_components": [1, 2]}, cv=3).fit(texts())
-    assert search.best_params_ == {"sparselda__n_components": 2}
-    scores = search.cv_results_["mean_test_score"]
-    assert np.log(20) - 0.2 < -scores[0] < np.log(20) + 0.2  # one topic: twenty words
-    assert scores[1] > scores[0] + 0.4
 
 
 @pytest.mark.slow
@@ -173,15 +131,6 @@ def stats_of(est):
 
 
 @few_epochs
-def test_full_step_with_the_statistics_of_all_documents_is_an_epoch():
-    params = {"learning_method": "batch", "init_params": GIVEN, "warm_documents": False, "n_nonzero": None}
-    est = lda(max_iter=2, **params).fit(X)
-    three = lda(max_iter=3, **params).fit(X)
-    est.update_from_stats(est.expected_stats(X), learning_rate=1.0)
-    np.testing.assert_array_equal(est.components_, three.components_)
-
-
-@few_epochs
 def test_streamed_model_is_as_good_as_a_fit():
     train, topics, _ = make_sparse_lda(600, n_features=V, n_components=K, doc_length=60, random_state=5)
     fitted = SparseLDA(K, n_nonzero=4, max_iter=50, random_state=0).fit(train)
@@ -240,17 +189,6 @@ def test_stream_in_the_order_of_online_learning_is_online_learning(n_nonzero, ma
     np.testing.assert_allclose(stream.transform(rows), est.transform(rows), atol=1e-9)
 
 
-# -- weights
-
-
-@few_epochs
-def test_weight_is_not_a_longer_document():
-    params = {"learning_method": "batch", "init_params": GIVEN, "n_nonzero": None, "max_iter": 1}
-    weighed, longer = lda(**params).fit(X, sample_weight=np.full(N, 2.0)), lda(**params).fit(2 * X)
-    assert weighed.components_.sum() == pytest.approx(longer.components_.sum(), rel=1e-5)
-    assert np.abs(weighed.components_ - longer.components_).max() > 1
-
-
 # -- fits again
 
 
@@ -296,17 +234,6 @@ def test_convergence_is_reported_and_its_absence_warned_of(learning_method):
         assert not est.set_params(tol=0.0).fit(X).converged_  # as many epochs as asked for
         est.set_params(learning_method="online", tol=1e-9).fit(X)  # no bound, no warning
     assert est.n_iter_ == 2
-
-
-@few_epochs
-@pytest.mark.parametrize("start", [*STARTS, GIVEN], ids=[*STARTS, "given"])
-def test_no_epoch_leaves_the_start(start):
-    est = lda(init_params=start, max_iter=0).fit(X)
-    assert (est.n_iter_, est.history_, est.n_samples_seen_) == (0, [], 0)
-    assert est.components_.sum() == pytest.approx(X.sum() + K * V * est.topic_word_prior_, rel=1e-3)
-    assert np.isfinite(est.score(X))
-    if not isinstance(start, str):
-        np.testing.assert_allclose(stats_of(est).T, GIVEN / GIVEN.sum() * X.sum(), rtol=1e-3)
 
 
 # -- pickles

@@ -2,32 +2,15 @@
 
 import numpy as np
 import pytest
-from fitted import assert_never_fitted, assert_same_bits
+from fitted import assert_never_fitted
 from scipy import sparse
-from sklearn.feature_extraction.text import TfidfTransformer
-from topic_cases import (
-    GIVEN,
-    LEARNED,
-    K,
-    N,
-    V,
-    X,
-    assert_valid,
-)
+from topic_cases import GIVEN, ExactLDA, K, N, V, X, assert_valid
 
 from sparsemix import SparseLDA
 
 # Fits of a few epochs: the tests check that they are valid, not that they converge.
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
-METHODS = ["batch", "memoized", "online"]
-STARTS = ["em", "random", "bregman"]
-
-
-class ExactLDA(SparseLDA):
-    """Tables in double precision."""
-
-    _table_dtype = np.float64
 
 
 def lda(n_components=K, **params):
@@ -56,17 +39,6 @@ def test_more_responsibilities_than_kept_and_fewer_than_all_are_refused(method):
     with pytest.raises(ValueError, match=r"n_nonzero=65 is larger than 64 and smaller than n_comp.*None"):
         getattr(est, method)(X)
     assert_never_fitted(est)
-
-
-# -- counts in every form
-
-
-def test_order_of_documents_is_not_data_of_a_batch():
-    order = np.random.default_rng(0).permutation(N)
-    params = {"learning_method": "batch", "init_params": GIVEN}
-    first, second = lda(**params).fit(X), lda(**params).fit(X[order])
-    assert first.lower_bounds_ == pytest.approx(second.lower_bounds_, rel=1e-6)
-    np.testing.assert_allclose(first.components_, second.components_, rtol=1e-3, atol=1e-2)
 
 
 # -- empty documents, unusual sizes
@@ -100,30 +72,7 @@ def test_many_responsibilities(n_nonzero):
     assert_valid(lda(80, n_nonzero=n_nonzero, batch_size=25).fit(X), X)
 
 
-@pytest.mark.parametrize("learned", [False, True])
-@pytest.mark.parametrize("learning_method", METHODS)
-def test_one_topic(learning_method, learned):
-    est = lda(1, learning_method=learning_method, **(LEARNED if learned else {})).fit(X)
-    assert_valid(est, X)
-    np.testing.assert_array_equal(est.transform(X), 1.0)
-    assert 1e-6 < est.doc_topic_prior_[0] < 1e6  # documents say nothing of it
-    assert est.score(X) == pytest.approx(lda(1, learning_method="batch").fit(X).score(X), abs=0.2)
-
-
 # -- sizes of counts
-
-
-@pytest.mark.parametrize("learned", [False, True])
-@pytest.mark.parametrize("n_nonzero", [1, 2, None])
-@pytest.mark.parametrize("factor", [1e-3, 1e7])
-def test_huge_and_small_counts(factor, n_nonzero, learned):
-    for method in METHODS:
-        est = lda(n_nonzero=n_nonzero, **(LEARNED if learned else {}), learning_method=method)
-        est.set_params(n_restarts=1).fit(X * factor)
-        assert_valid(est, X * factor)
-        assert np.isfinite(est.score(X * factor))
-    if factor > 1:  # with so many tokens priors do not matter: a word's topics are those that its documents have
-        assert est.transform(X * factor).max(axis=1).min() > 0.2
 
 
 @pytest.mark.parametrize("n_nonzero", [1, 2, None])
@@ -132,22 +81,6 @@ def test_small_weights_are_not_lost(n_nonzero):
     est = lda(n_nonzero=n_nonzero, learning_method="batch").fit(X * 1e-4)
     totals = 1e-4 * np.asarray(X.sum(axis=0)).ravel()
     np.testing.assert_allclose(est.components_.sum(axis=0) - K * est.topic_word_prior_, totals, rtol=0.01, atol=1e-6)
-
-
-def test_largest_integers_are_counts():
-    rows = (X > 0).astype(np.int32) * np.int32(2**31 - 1)
-    assert_same_bits(lda().fit(rows), lda().fit(rows.astype(np.float64)), X)
-    assert_valid(lda().fit(rows), rows.astype(np.float64))
-
-
-def test_real_valued_counts():
-    rows = TfidfTransformer().fit_transform(X)
-    est = lda().fit(rows)
-    assert_valid(est, rows)
-    other = lda().fit(rows.astype(np.float32).toarray())
-    np.testing.assert_allclose(other.components_, est.components_, rtol=1e-3, atol=1e-3)
-    np.testing.assert_allclose(est.components_.sum(axis=0) - K * est.topic_word_prior_,
-                               np.asarray(rows.sum(axis=0)).ravel(), rtol=1e-3, atol=1e-3)  # fmt: skip
 
 
 # -- priors

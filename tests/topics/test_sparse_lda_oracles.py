@@ -8,7 +8,7 @@ import reference
 from scipy import sparse
 from scipy.special import gammaln, psi
 from sklearn.decomposition import LatentDirichletAllocation
-from topic_cases import LEARNED
+from topic_cases import LEARNED, ExactLDA
 
 from sparsemix._engine.documents import DocumentBlock, DocumentMemory, Documents
 from sparsemix._engine.inference import infer_doc_topic
@@ -23,10 +23,6 @@ from sparsemix.topics import _assemble as priors
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 K = 6
 WIDTHS = [1, 2, 3, K]
-
-
-class ExactLDA(SparseLDA):
-    _table_dtype = np.float64
 
 
 @pytest.fixture
@@ -116,7 +112,7 @@ def test_bound_of_the_tests_is_that_of_scikit_learn():
         found = reference.topics_bound(X, resp, theta, word_topic, np.full(K, alpha), eta)
         lda = sklearn_lda(word_topic, alpha, eta)
         expected = lda._approx_bound(X, doc_topic_distr=theta, sub_sampling=False)
-        assert found == pytest.approx(expected, rel=1e-9)  # scikit-learn has a digamma function of its own
+        assert found == pytest.approx(expected, rel=1e-9)  # scikit-learn computes digamma differently
 
 
 @pytest.mark.usefixtures("exact")
@@ -153,7 +149,7 @@ def test_bound_at_a_fixed_point_is_that_of_scikit_learn():
 
 @pytest.mark.parametrize("n_nonzero", WIDTHS)
 def test_scikit_learns_bound_at_the_same_parameters_is_no_lower(n_nonzero):
-    """There responsibilities are the best for the parameters, all topics a word."""
+    """In scikit-learn responsibilities are optimal for the parameters, with all topics for each word."""
     X = corpus(4)
     model, _ = topic_model(X, n_nonzero)
     step = Step(model, X)
@@ -410,20 +406,6 @@ def test_order_of_topics_does_not_matter(n_nonzero, learned):
     np.testing.assert_allclose(other.lower_bounds_, one.lower_bounds_, rtol=1e-9)
 
 
-@pytest.mark.parametrize("method", ["batch", "memoized"])
-@pytest.mark.parametrize("n_nonzero", [1, 2, K])
-def test_empty_documents_contribute_nothing(n_nonzero, method):
-    X = corpus(14)
-    padded = sparse.csr_array(sparse.vstack([X, sparse.csr_array((9, 40), dtype=X.dtype)]))
-    options = {"max_iter": 4, "batch_size": 100, "topic_word_prior": 0.1, "n_nonzero": n_nonzero, "tol": 0.0}
-    one, other = (ExactLDA(K, learning_method=method, init_params=start(X), **options).fit(Y) for Y in (X, padded))
-    np.testing.assert_allclose(other.components_, one.components_, rtol=1e-12)
-    np.testing.assert_allclose(other.lower_bounds_, one.lower_bounds_, rtol=1e-12)
-    theta = other.transform(padded)
-    np.testing.assert_allclose(theta[60:], 1.0 / K, rtol=1e-12)
-    np.testing.assert_array_equal(theta[:60], other.transform(X))
-
-
 @pytest.mark.usefixtures("exact")
 @pytest.mark.parametrize("learned", [False, True])
 @pytest.mark.parametrize("n_nonzero", [1, 2, K])
@@ -555,7 +537,7 @@ def test_bars_are_found(n_nonzero, monkeypatch):
 @pytest.mark.usefixtures("exact")
 @pytest.mark.parametrize("n_nonzero", [2, None])
 def test_learned_prior_is_the_optimum_of_expected_logarithms(n_nonzero):
-    """Of E[log pi] by its definition, from each document's Dirichlet parameters."""
+    """E[log pi] follows by definition from the Dirichlet parameters of each document."""
     X = corpus(21, doc_topic_prior=0.5)
     lda = learn(ExactLDA, X, n_nonzero, "batch", **LEARNED)
     stats, alpha = lda._fitted.stats, lda.doc_topic_prior_

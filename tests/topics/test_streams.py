@@ -32,7 +32,7 @@ def made(name="variational", **params):
 
 def in_blocks(est, bounds, rows=ROWS, weight=None):
     """A stream; for each call but the first whether topics started again: else it is statistics and a step."""
-    anew = []
+    restarted = []
     for first, last in pairwise(bounds):
         part = rows[first:last], None if weight is None else weight[first:last]
         other = copy.deepcopy(est)
@@ -40,8 +40,8 @@ def in_blocks(est, bounds, rows=ROWS, weight=None):
         if first:
             other.update_from_stats(other.expected_stats(*part))
             moved = np.abs(other.components_ - est.components_).sum()  # packed counts are rounded by chance
-            anew.append(bool(moved > 0.1 * rows[:last].sum()))
-    return anew
+            restarted.append(bool(moved > 0.1 * rows[:last].sum()))
+    return restarted
 
 
 def n_entries(rows):
@@ -50,8 +50,8 @@ def n_entries(rows):
 
 @pytest.mark.parametrize("weighted", [False, True])
 @per_estimator
-def test_topics_begun_anew_are_those_of_one_block(name, weighted):
-    """To the bit: nothing is left of the poorer ones, and documents keep weights and order."""
+def test_restarted_topics_are_those_of_one_block(name, weighted):
+    """The bits are equal: nothing remains of the first topics, and documents keep their weights and order."""
     weight = np.linspace(0.0, 2.0, N) if weighted else None
     whole, est = made(name).partial_fit(ROWS, sample_weight=weight), made(name)
     assert in_blocks(est, [0, N // 3, N // 3 + 2, N], weight=weight) == [False, True]
@@ -60,7 +60,7 @@ def test_topics_begun_anew_are_those_of_one_block(name, weighted):
     assert (est.n_steps_, whole.n_steps_) == (3, 1)
 
 
-def test_topics_begin_anew_when_entries_have_grown_by_half():
+def test_topics_restart_when_entries_have_grown_by_half():
     rows = sparse.csr_array(np.ones((20, 4), dtype=np.float32))
     rows.data[1::3] = 2.0
     est, sizes = made(n_components=2), []
@@ -97,7 +97,7 @@ def test_what_is_learned_elsewhere_ends_the_beginning():
 
 
 @pytest.mark.parametrize("name", ["variational", "gibbs"])
-def test_blocks_may_be_overwritten_and_copies_go_on_apart(name):
+def test_blocks_may_be_overwritten_and_copies_are_independent(name):
     whole = made(name).partial_fit(ROWS)
     block = ROWS[:20].copy()
     est = made(name).partial_fit(block)

@@ -94,7 +94,7 @@ def test_score_is_document_completion(case):
 
 @over([case for case in TOPICS if not hasattr(case.estimator, "sampler")])
 def test_score_is_that_of_components_and_prior(case):
-    """Where documents are inferred by variational inference, for which these are enough."""
+    """Variational inference of documents needs nothing else."""
     est = case.make(doc_topic_prior=PRIOR).fit(X[:45])
     completion = document_completion(np.array(est.components_), X[45:], doc_topic_prior=est.doc_topic_prior_)
     assert est.score(X[45:]) == completion

@@ -83,7 +83,7 @@ def epochs(visits, n):
 
 
 def test_mass_is_a_step_of_the_fixed_point(monkeypatch):
-    """From the samples of the documents that are left out, with one more that has the first prior."""
+    """The step uses the samples of held-out documents and of one pseudo-document with the first prior."""
     noted = []
     counted = unseen_documents.draws
 
@@ -162,7 +162,7 @@ def test_first_block_of_a_stream_leaves_documents_out_until_it_is_counted():
 
 
 def test_rare_topics_keep_a_prior_when_a_fit_begins_again():
-    """Its first steps are large: shares of a few batches would leave topics without a prior, and then without words."""
+    """The first steps are large: shares of few batches would leave topics without a prior, then without words."""
     X, _ = corpus(np.full(40, 0.1), 1000, 60)
     est = SparseSCVB0LDA(40, warm_start=True, max_iter=5, random_state=0)
     assert all(est.fit(X).doc_topic_prior_.min() > 0.04 for _ in range(3))
