@@ -1,13 +1,12 @@
 """What each process of ``embeddings.py`` does: make embeddings or counts, fit one contestant, and judge its labels."""
 
 import gzip
-import time
 import warnings
 from functools import partial
 from pathlib import Path
 
 import numpy as np
-from _measure import peak_resident_bytes, resident_bytes
+from _measure import peak_resident_bytes, resident_bytes, spent
 from scipy import sparse
 from sklearn.cluster import HDBSCAN, MiniBatchKMeans
 from sklearn.decomposition import TruncatedSVD
@@ -82,9 +81,8 @@ def measure(path, name, n_components, seed):
     except (ImportError, LookupError):
         return None
     fit(x[: min(len(labels), 4 * n_components)], warm=True)  # imports and first calls are not counted
-    before, begun = resident_bytes(), time.process_time()
-    found, score = fit(x)
-    seconds = time.process_time() - begun
+    before = resident_bytes()
+    (found, score), seconds = spent(lambda: fit(x))
     memory = max(0, peak_resident_bytes() - before)
     table = contingency_matrix(labels, found)
     sizes = np.bincount(found[found >= 0])
@@ -105,8 +103,6 @@ def parameters_of(estimator):
 
 
 def of_sparsemix(cls, **params):
-    """Ours, with defaults."""
-
     def make(n_components, seed):
         est = cls(n_components, random_state=seed, **params)
         est._validate_params()
@@ -150,7 +146,6 @@ def faiss(n_components, seed, spherical=True):
 
 
 def minibatch(n_components, seed):
-    """MiniBatchKMeans with its defaults."""
     est = MiniBatchKMeans(n_components, random_state=seed)
     return est, lambda x, warm=False: (est.fit_predict(x), None)  # noqa: ARG005
 

@@ -31,12 +31,10 @@ def prepare(folder, n_samples, n_features, blocks):
 
 
 def rows_of(folder):
-    """The shards."""
     return blocks.from_npz(sorted(Path(folder).glob("block*.npz")))
 
 
 def made(name, K, passes):
-    """A new estimator."""
     start = {"tol": 0.0, "init_params": "bregman"} if name == "SparseLDA" else {}
     return getattr(sparsemix, name)(K, max_iter=passes, random_state=0, **start)
 
@@ -70,7 +68,6 @@ class Peak:
 
     @property
     def added(self):
-        """Bytes."""
         return self.most - self.before
 
 

@@ -10,7 +10,6 @@ chosen on half 0 of every third of the 206 tables that the package pydataset 0.2
 """
 
 import argparse
-import time
 import warnings
 import zlib
 from dataclasses import replace
@@ -18,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from _measure import spent
 from mixture_defaults import TABLES
 from sklearn.mixture import GaussianMixture
 from threadpoolctl import threadpool_limits
@@ -59,9 +59,8 @@ def fits(X, make):
     for seed in range(SEEDS):
         order = np.random.default_rng(seed).permutation(len(X))
         kept, held = X[order[: int(0.7 * len(X))]], X[order[int(0.7 * len(X)) :]]
-        start = time.process_time()
-        mixture = make(seed).fit(kept)
-        out.append((mixture.score(held), time.process_time() - start))
+        mixture, seconds = spent(lambda seed=seed, kept=kept: make(seed).fit(kept))
+        out.append((mixture.score(held), seconds))
     return np.array(out)
 
 
@@ -105,7 +104,6 @@ def summary(found, against, few):
 
 
 def main():
-    """Measure all rules and print the summaries."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tables", metavar="FOLDER", help="folder of CSV files")
     parser.add_argument("--half", type=int, choices=[0, 1], help="tables whose name has this parity")

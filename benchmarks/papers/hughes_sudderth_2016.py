@@ -11,8 +11,9 @@ Wikipedia, abstracts the New York Times. Patches are of the two photographs that
 """
 
 import numpy as np
-from _curves import at_least, because, clocked, final, follow, listed, quietly, shown, speed_up
-from _paper import Paper, parameters_of, say, spent
+from _curves import at_least, clocked, final, follow, speed_up
+from _measure import spent
+from _paper import Paper, because, listed, parameters_of, quietly, say, shown
 
 # isort: split
 from _topics_tasks import split
@@ -26,7 +27,6 @@ from sparsemix._models.topics.variational_model import TopicModel
 from sparsemix.datasets import load_image_patches
 from sparsemix.metrics import document_completion
 
-CURVES = "papers-curves"
 DENSE = "K"  # in lists of L
 
 NAME = "Hughes and Sudderth 2016"
@@ -83,12 +83,9 @@ def compare_widths(paper, corpus, where, make, X, score):
         label = f"L={width}"
         found[width] = [follow(make(width, seed), X, score, f"{where} {label}")
                         for seed in range(paper.size("starts"))]  # fmt: skip
-        if not paper.quick:
-            first, sizes = found[width][0], parameters_of(paper.sizes, paper.section)
-            paper.record.add(
-                CURVES, corpus, paper.key, {"nats": first[-1]["nats"]}, label=label, seed=0, curve=first,
-                seconds=first[-1]["seconds"], parameters=sizes | {"n_components": make(width, 0).n_components},
-            )  # fmt: skip
+        first, sizes = found[width][0], parameters_of(paper.sizes, paper.section)
+        paper.curve(corpus, label, {"nats": first[-1]["nats"]}, seed=0, curve=first, seconds=first[-1]["seconds"],
+                    parameters=sizes | {"n_components": make(width, 0).n_components})  # fmt: skip
     return found
 
 
@@ -154,7 +151,6 @@ def summary(paper):
 
 
 def report_summary(paper, corpus, n_components, costs):
-    """Two claims."""
     dense, few = ([cost["local_step"], cost["accumulate"]] for cost in (costs["L=K"], costs["L=4"]))
     less, faster, label = dense[1] / few[1], sum(dense) / sum(few), f"patches, K={n_components}"
     verdict = at_least(10.0, [less], 1.2)
@@ -210,7 +206,6 @@ def plain_seconds(X, lda):
 
 
 def report_local_steps(paper, corpus, sizes, ratios, plain, seconds, widths):
-    """Three claims."""
     last = f"K={sizes[-1]}"
     paper.claim(
         f"The local step is at least 3 times as fast, {last}, our dense step", "3 times and more at modest L",
@@ -302,7 +297,6 @@ def together(*reasons):
 
 
 def nips(paper):
-    """The paper's corpus and split."""
     topics(paper, "nips", 2.0, "far less time")
 
 
@@ -401,7 +395,6 @@ def report_restarts(paper, corpus, found, widths):
 
 
 def main():
-    """Costs, patches, topics."""
     paper = Paper(NAME, __doc__, SIZES)
     paper.run(selection, summary, local_step, patches, nips, wikipedia, new_york_times, learning, restarts)
 

@@ -12,19 +12,18 @@ The paper's PubMed Central and Wikipedia are not to be had here: abstracts take 
 in ``benchmarks/skipgram.py``. Seconds are those of the processor.
 """
 
-import time
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from unittest.mock import patch
 
 import numpy as np
-from _paper import Paper, judge, parameters_of, say, spent
+from _paper import Paper, curve_of, judge, moments, say
 
 # isort: split
 import _skipgram_tasks
-from _measure import peak_resident_bytes
-from _topics_ours import UNLIMITED, passes
+from _measure import peak_resident_bytes, spent
+from _topics_ours import UNLIMITED
 from _topics_tasks import split
 from scipy import sparse
 
@@ -34,7 +33,6 @@ from sparsemix.metrics import document_completion, topic_coherence
 from sparsemix.topics._collapsed import assemble_stochastic
 
 NAME = "Islam and Foulds 2019"
-CURVES = "papers-curves"
 AGAINST = {
     "n_components": (1_000, 20), "n_documents": (None, 200), "n_test": (150, 20), "batch": (20, 20),
     "budget": (40, 0.1),
@@ -118,10 +116,8 @@ def shown(times):
 
 def record_times(paper, corpus, name, times):
     """A row of the table of times for every number of topics."""
-    if not paper.quick:
-        for k, t in times.items():
-            parameters = {"section": paper.section, "n_components": k}
-            paper.record.add(CURVES, corpus, NAME, {"us": t}, label=name, parameters=parameters)
+    for k, t in times.items():
+        paper.curve(corpus, name, {"us": t}, parameters={"section": paper.section, "n_components": k})
 
 
 # -- Figures 1 and 2
@@ -165,21 +161,6 @@ def time_of_a_token(paper):
                     "scalar programs, so chains pay from more topics on")  # fmt: skip
 
 
-class EveryEpoch:
-    """Scores topics after every epoch, until a budget of processor seconds is spent; scoring does not count."""
-
-    def __init__(self, budget, score):
-        self.budget, self.score, self.seconds, self.since, self.checkpoints = budget, score, 0.0, None, []
-
-    def epoch(self, passes, topics=None):
-        """So many epochs are done; whether time is up."""
-        self.seconds += time.process_time() - self.since
-        if passes:
-            self.checkpoints.append({"passes": passes, "seconds": self.seconds, **self.score(topics())})
-        self.since = time.process_time()
-        return self.seconds >= self.budget
-
-
 def scorer(train, test):
     """Scores of topics: held-out likelihood of a token, by parts of documents, and coherence with its error."""
     rows = [part for part in np.array_split(np.arange(test.shape[0]), PARTS) if len(part)]
@@ -198,21 +179,16 @@ def run_against_time(paper, name):
     """Checkpoints of every contestant; they are recorded, and drawn by the documentation."""
     corpus, X = paper.counts(name, paper.size("n_documents"))
     train, test = split(X.astype(np.float32), paper.size("n_test"))
-    train, out = sparse.csr_matrix(train), {}
+    train, score, out = sparse.csr_matrix(train), scorer(train, test), {}
     for label, parameters in CONTESTANTS.items():
-        clock = EveryEpoch(paper.size("budget"), scorer(train, test))
         lda = published(paper.size("n_components"), train.shape[1], paper.size("batch"), max_iter=UNLIMITED,
                         **parameters)  # fmt: skip
         with instructions(label):
-            clock.since = time.process_time()
-            lda.set_callbacks(passes(clock)).fit(train)
-        out[label] = clock.checkpoints
-        last = clock.checkpoints[-1]
+            out[label] = curve_of(lda, train, score, paper.size("budget"), lambda lda: lda.components_, begin=True)
+        last = out[label][-1]
         say(f"  {label}: {last['passes']} passes, {last['nats']:.3f}, {last['umass']:.1f}")
-        if not paper.quick:
-            curve = [{k: v for k, v in point.items() if k not in ("parts", "error")} for point in out[label]]
-            paper.record.add(CURVES, corpus, NAME, {k: last[k] for k in ("nats", "umass", "passes")}, label=label,
-                             curve=curve, parameters=parameters_of(SIZES, paper.section))  # fmt: skip
+        curve = [{k: v for k, v in point.items() if k not in ("parts", "error")} for point in out[label]]
+        paper.curve(corpus, label, {k: last[k] for k in ("nats", "umass", "passes")}, curve=curve)
     return corpus, out
 
 
@@ -231,7 +207,7 @@ def against_time(paper, name, better):
         ours, theirs = points["SparseSCVB0"], points[other]
         where = f"{budget} s" if key == "seconds" else "equal passes"
         differences = ours["parts"] - theirs["parts"]
-        gains = {"nats": (differences.mean(), differences.std(ddof=1) / np.sqrt(len(differences))),
+        gains = {"nats": moments(differences),
                  "umass": (ours["umass"] - theirs["umass"], np.hypot(ours["error"], theirs["error"]))}  # fmt: skip
         for score, what in (("nats", "held-out likelihood"), ("umass", "coherence (UMass)")):
             gain, error = gains[score]
@@ -257,12 +233,10 @@ def reason(score, verdict, better):
 
 
 def against_time_nips(paper):
-    """Figure 2, papers."""
     against_time(paper, "nips", better=False)
 
 
 def against_time_arxiv(paper):
-    """Figure 2, abstracts in the place of PubMed Central and Wikipedia."""
     against_time(paper, "arxiv", better=True)
 
 
