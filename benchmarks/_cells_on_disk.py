@@ -1,12 +1,11 @@
 """Topics of cells that lie on disk, for ``scale.py``: seconds, memory, and whether they are found."""
 
-import time
 import warnings
 from pathlib import Path
 
 import numpy as np
 from _cells_tasks import matched
-from _scale_tasks import Peak, rows_of
+from _scale_tasks import record, rows_of
 from scipy import sparse
 from sklearn.utils import check_random_state
 
@@ -37,16 +36,10 @@ def prepare(folder, n_samples, n_features, n_components, regions_per_cell):
     return {"tokens": int(n_open), "bytes": sum(path.stat().st_size for path in Path(folder).glob("block*"))}
 
 
-def fit(folder, K, passes, seed=0):
-    """Ours, block after block."""
-    rows, est = rows_of(folder), SparseSCVB0LDA(K, max_iter=passes, random_state=seed)
-    with Peak() as peak:
-        started, cpu = time.perf_counter(), time.process_time()
-        blocks.fit(est, rows)
-        seconds, cpu = time.perf_counter() - started, time.process_time() - cpu
-    test = sparse.csr_array(sparse.load_npz(Path(folder, "test.npz")))
-    cell_topic = np.concatenate([est.transform(rows[i]) for i in range(min(2, len(rows)))])
+def fit(folder, K, passes):
+    rows, est = rows_of(folder), SparseSCVB0LDA(K, max_iter=passes, random_state=0)
+    out = record(folder, est, lambda est: blocks.fit(est, rows))
     known = np.load(Path(folder, "known.npy"))
-    alike, *pairs = matched(cell_topic[: len(known)], known)
-    return {"seconds": seconds, "cpu_seconds": cpu, "anonymous": peak.added, "score": est.score(test),
-            "found": float(alike[tuple(pairs)].mean()), "passes": passes}  # fmt: skip
+    cell_topic = np.concatenate([est.transform(rows[i]) for i in range(min(2, len(rows)))])[: len(known)]
+    alike, *pairs = matched(cell_topic, known)
+    return out | {"found": float(alike[tuple(pairs)].mean()), "passes": passes}

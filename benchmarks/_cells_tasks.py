@@ -1,4 +1,4 @@
-"""What is measured of topics of cells by regions, each function in its own child process.
+"""Measurements of topics of cells by regions, each function in its own child process.
 
 ``folder`` holds the cells and the topics that they were made from.
 """

@@ -89,7 +89,7 @@ class Clock:
             raise TimeIsUpError
 
     def epoch(self, passes, result=None):
-        """So many epochs are done (0: the initialisation) with this result; whether time is up."""
+        """Note this number of epochs (0: the initialisation) and their result; whether time is up."""
         if self._since is not None:
             self.stop()
         self.epochs.append((passes, self.seconds))

@@ -1,4 +1,4 @@
-"""What ``clusters.py`` measures, each function in its own child process.
+"""Measurements of ``clusters.py``, each function in its own child process.
 
 Seconds are those of the processor (``time.process_time``), of training alone.
 """
@@ -341,7 +341,7 @@ def throughput(path, params, n_documents=None):
 
 
 def cost(path, params, n_clusters, n_first, n_timed):
-    """Seconds of documents under about so many clusters."""
+    """Seconds of documents under about ``n_clusters`` clusters."""
     X, _ = split(load(path), 0)
     first = StreamingNGGPMixture(**params, max_components=n_clusters).partial_fit(X[:n_first])
     timed = X[n_first : n_first + n_timed]

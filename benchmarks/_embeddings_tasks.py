@@ -1,4 +1,4 @@
-"""What each process of ``embeddings.py`` does: make embeddings or counts, fit one contestant, and judge its labels."""
+"""Processes of ``embeddings.py``: make embeddings or counts, fit one contestant, and judge its labels."""
 
 import gzip
 import warnings
@@ -75,7 +75,7 @@ def load(path):
 def measure(path, name, n_components, seed):
     """Fit a contestant and judge its labels of the training rows; None where a peer is not installed."""
     x, held_out, labels = load(path)
-    x, labels = x[: FIRST_ROWS.get(name)], labels[: FIRST_ROWS.get(name)]
+    x, labels = (part[: FIRST_ROWS.get(name)] for part in (x, labels))
     try:
         estimator, fit = CONTESTANTS[name](n_components, seed)
     except (ImportError, LookupError):
@@ -97,7 +97,7 @@ def measure(path, name, n_components, seed):
 
 
 def parameters_of(estimator):
-    """What tells settings of one class apart."""
+    """Parameters that differ between settings of one class."""
     names = "covariance_type", "concentration_type", "inference", "mean_precision_prior"
     return {name: getattr(estimator, name) for name in names if getattr(estimator, name, None) is not None}
 

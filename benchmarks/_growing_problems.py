@@ -38,7 +38,7 @@ def least(rng, n=600, d=40, groups=3, gap=75.0):
 
 
 def lattice(rng, side=3, d=5, rows=20, sd=0.02):
-    """A tight group of so many ``rows`` around every point of a grid of unit spacing."""
+    """A tight group of ``rows`` rows around every point of a grid of unit spacing."""
     points = np.stack(np.meshgrid(*[np.arange(side)] * d), axis=-1).reshape(-1, d)
     labels = balanced(rng, rows * len(points), len(points))
     return points[labels] + sd * rng.standard_normal((len(labels), d)), labels

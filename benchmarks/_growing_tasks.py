@@ -1,4 +1,4 @@
-"""What the experiment ``growing`` of ``clusters.py`` measures, in a child process: all methods on one drawing."""
+"""Measurements of the experiment ``growing`` of ``clusters.py``, in a child process: all methods on one drawing."""
 
 import importlib.util
 import warnings

@@ -1,4 +1,4 @@
-"""What ``mixture.py`` measures, each function in its own child process.
+"""Measurements of ``mixture.py``, each function in its own child process.
 
 Files come by name: training rows, held-out rows, and the start that all fits of one table share.
 """

@@ -260,7 +260,7 @@ def machine():
 
 
 def versions():
-    """Of Python and of what is measured or compared with."""
+    """Versions of Python and of the packages that take part."""
     found = {"python": platform.python_version()}
     for name in PACKAGES:
         try:

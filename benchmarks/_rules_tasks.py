@@ -1,4 +1,4 @@
-"""What the experiment ``rules`` of ``clusters.py`` measures, in a child process: fits without each rule of the search
+"""Measurements of the experiment ``rules`` of ``clusters.py``, in a child process: fits without each rule of the search
 for a prior, or with another constant.
 
 A rule is a name with its replacements: a module or class, an attribute, and its value during a fit.

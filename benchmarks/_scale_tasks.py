@@ -1,4 +1,4 @@
-"""What ``scale.py`` measures, each in its own process."""
+"""Measurements of ``scale.py``, each in its own process."""
 
 import os
 import pickle
@@ -49,7 +49,7 @@ def anonymous():
 
 
 class Peak:
-    """The most anonymous memory while it is entered, looked at every 20 ms."""
+    """The most anonymous memory while it is entered, sampled every 20 ms."""
 
     def __enter__(self):
         self.before = self.most = anonymous()

@@ -1,4 +1,4 @@
-"""What is measured of the topics of one contestant, each function in its own child process."""
+"""Measurements of the topics of one contestant, each function in its own child process."""
 
 import csv
 import io
@@ -71,7 +71,7 @@ def score(topics, test, prior):
 
 
 def best_score(topics, test):
-    """The best score at a prior that all topics share, and this prior: uphill from 0.08."""
+    """The best score at a prior that all topics share, and this prior: a local search from 0.08."""
     known, at = {}, PRIORS.index(0.08)
     while True:
         near = range(max(0, at - 1), min(len(PRIORS), at + 2))

@@ -1,4 +1,4 @@
-"""What ``skipgram.py`` measures, each in a child process: seconds of a token, scores, senses, vectors of documents."""
+"""Measurements of ``skipgram.py``, each in a child process: seconds of a token, scores, senses, document vectors."""
 
 import gzip
 import re
@@ -83,7 +83,7 @@ def score(path, n_documents, n_components, n_passes, parameters):
 
 
 def senses(path, n_documents, n_components, n_passes, n_pairs, parameters):
-    """Pseudo-words: pairs of words joined to one; how often the context tells which one stood there."""
+    """Pseudo-words: pairs of words joined to one; how often the context identifies the original word."""
     X, names = sequences(path, n_documents)
     frequency = np.bincount(X.data - 1, minlength=len(names))
     common = np.argsort(-frequency, kind="stable")[50:1050]

@@ -1,4 +1,4 @@
-"""What ``threads.py`` measures, in a child process: fits with one thread and with several in turn, and the machine."""
+"""Measurements of ``threads.py``, in a child process: fits with one thread and several in turn, and the machine."""
 
 import hashlib
 import time
@@ -82,7 +82,7 @@ class Alone:
 
 
 class Laps:
-    """In the place of a clock: seconds by the clock, and alone, before the first epoch and after each."""
+    """Replaces a clock: wall seconds, and seconds alone, before the first epoch and after each."""
 
     def __init__(self, alone):
         self.alone, self.kept = alone, []
@@ -130,12 +130,12 @@ class Moved:
             self.longest[n] += ends.max()
 
     def even(self, n):
-        """The share of their time that so many threads are busy while documents are visited."""
+        """The share of time that n threads are busy while they visit documents."""
         return self.work / (n * self.longest[n])
 
 
 def triad(threads):
-    """Bytes a second of c = a + b, read and written, by so many threads.
+    """Bytes a second of c = a + b, read and written, by this number of threads.
 
     That is the triad of the STREAM benchmark less its factor, for which NumPy has no loop.
     """

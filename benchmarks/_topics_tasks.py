@@ -1,4 +1,4 @@
-"""What is measured of topic models, each function in its own child process.
+"""Measurements of topic models, each function in its own child process.
 
 ``folder`` holds the corpus: training and held-out documents as arrays of CSR matrices.
 """

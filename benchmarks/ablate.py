@@ -28,6 +28,7 @@ from sparsemix._heuristics.mixture import policy
 # Columns of measurements: many values. Tables of enough rows, some of them if there are many.
 VALUES, SHARE, COLUMNS, LEAST, MOST = 15, 0.02, (2, 60), 120, 4_000
 CUT, SEEDS, ROWS = 0.5, 3, 8
+TYPES, NUMBERS = ("full", "diag", "tied"), (3, 6, 16, 24)
 DEFAULT, PEER = "default", "GaussianMixture"
 OFF = {
     DEFAULT: {}, "no exchanges": {"exchanges": False}, "one run of k-means": {"kmeans_runs": 1},
@@ -64,11 +65,11 @@ def fits(X, make):
     return np.array(out)
 
 
-def measured(tables, types, numbers):
+def measured(tables):
     """Scores and seconds (SEEDS, 2) by rule and setting; settings that GaussianMixture cannot fit are left out."""
     found = {rule: {} for rule in (*OFF, PEER)}
     for name, X in tables.items():
-        for kind, k in ((kind, k) for kind in types for k in numbers if 0.7 * len(X) >= ROWS * k):
+        for kind, k in ((kind, k) for kind in TYPES for k in NUMBERS if 0.7 * len(X) >= ROWS * k):
             params = {"n_components": k, "covariance_type": kind}
             try:
                 peer = fits(X, lambda seed, params=params: GaussianMixture(**params, random_state=seed))
@@ -107,18 +108,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tables", metavar="FOLDER", help="folder of CSV files")
     parser.add_argument("--half", type=int, choices=[0, 1], help="tables whose name has this parity")
-    parser.add_argument("--every", type=int, default=1, help="take every such table only")
-    parser.add_argument("--types", nargs="+", default=["full", "diag", "tied"])
-    parser.add_argument("--components", nargs="+", type=int, default=[3, 6, 16, 24])
-    parser.add_argument("--rules", nargs="+", choices=list(OFF), help="some rules only")
     options = parser.parse_args()
     tables = tables_of(options.tables) if options.tables else {name: load()[0] for name, load in TABLES.items()}
     names = [name for name in tables if options.half is None or zlib.crc32(name.encode()) % 2 == options.half]
-    for rule in set(OFF) - {DEFAULT, *(options.rules or OFF)}:
-        del OFF[rule]
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = measured({name: tables[name] for name in names[:: options.every]}, options.types, options.components)
+        found = measured({name: tables[name] for name in names})
     for few in (True, False):
         summary(found, DEFAULT, few)
         summary(found, PEER, few)

@@ -1,4 +1,4 @@
-"""Advice of docstrings, measured: a row follows the advice, and says which figure must move.
+"""Advice of docstrings, measured: a row follows the advice, and names the figure that must move.
 
 python benchmarks/advice.py                     all rows, eight seeds each: minutes
 python benchmarks/advice.py --only SparseLDA    rows whose estimator, parameter or words contain this

@@ -1,19 +1,10 @@
 """Mixtures of documents whose number of clusters grows: quality, agreement with known clusters, speed.
 
-python benchmarks/clusters.py bars                              images of one bar each
-python benchmarks/clusters.py rows                              rows of numbers, compared with other clusterers
-python benchmarks/clusters.py growing                           whether the number of clusters is found, by problem
-python benchmarks/clusters.py rules                             what each rule of the search for a prior gains
-python benchmarks/clusters.py pitman-yor                        streams with a power law
-python benchmarks/clusters.py table --data FOLDER               the table of Tank, Foti and Fox (2015) on KOS
-python benchmarks/clusters.py paper --data FOLDER               the same at the scale of its totals
-python benchmarks/clusters.py chains --data FOLDER              whether chains from two starts meet
-python benchmarks/clusters.py stream --data FOLDER              arXiv abstracts in blocks
-python benchmarks/clusters.py short --data FOLDER               titles and tweets compared with their labels
-python benchmarks/clusters.py speed --data FOLDER               seconds, documents a second, memory
-python benchmarks/clusters.py merges --data FOLDER              what growth and merges leave of a stream's speed
+python benchmarks/clusters.py bars rows growing rules pitman-yor                           synthetic data
+python benchmarks/clusters.py table paper chains stream short speed merges --data FOLDER   documents
 
-Every measurement is its own process on one core, seconds are those of the processor. README.md has the rest.
+Every measurement has a separate process on one core, seconds are those of the processor. README.md describes the
+experiments.
 """
 
 import gzip

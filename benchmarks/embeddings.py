@@ -1,4 +1,4 @@
-"""Clusters of embeddings, and of short texts, compared with what people use for them.
+"""Clusters of embeddings, and of short texts, compared with common methods.
 
 python benchmarks/embeddings.py rows --data FOLDER
 python benchmarks/embeddings.py short --data FOLDER

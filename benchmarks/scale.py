@@ -23,7 +23,7 @@ def main():
     parser.add_argument("--steps", type=int, default=2, help="global steps a pass")
     parser.add_argument("--blocks", type=int, default=16)
     parser.add_argument("--estimator", default="SparseLDA", choices=["SparseLDA", "SparseSCVB0LDA"])
-    parser.add_argument("--cells", type=int, help="topics of so many cells instead, by SparseSCVB0LDA")
+    parser.add_argument("--cells", type=int, help="topics of this number of cells instead, by SparseSCVB0LDA")
     parser.add_argument("--regions", type=int, default=100_000)
     parser.add_argument("--regions-per-cell", type=int, default=3000)
     options = parser.parse_args()

@@ -1,4 +1,4 @@
-"""Topic models: how distinct and coherent their topics are, and how they foretell words, compared with other packages.
+"""Topic models: how distinct and coherent their topics are, and how they predict words, compared with other packages.
 
 python benchmarks/sharpness.py                         docstrings of numpy, scipy and scikit-learn
 python benchmarks/sharpness.py --data docword.kos.txt.gz docword.news_t.txt.gz --K 50

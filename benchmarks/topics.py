@@ -148,7 +148,7 @@ def parse(arguments=None):
     add("--cpu", action="store_true", help="seconds of the processor, for a machine with other work")
     add("--transform", action="store_true", help="time new documents instead")
     add("--cores", type=by_commas(int), default=CORES[:1], help="numbers of the cores to use (default: the first)")
-    add("--seeds", type=int, default=1, help="so many fits of each contestant (default: 1)")
+    add("--seeds", type=int, default=1, help="fits of each contestant (default: 1)")
     options = parser.parse_args(arguments)
     if options.peers is None:
         options.peers = [name for name, (package, *_) in PEERS.items() if find_spec(package.split(".")[0])]

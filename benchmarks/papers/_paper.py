@@ -1,4 +1,4 @@
-"""What the scripts of this folder share: options, corpora, and the table of claims that each ends in."""
+"""Shared parts of these scripts: options, corpora, and the table of claims at the end."""
 
 import json
 import sys
@@ -11,10 +11,7 @@ import numpy as np
 from _clock import Clock, observe
 from _results import keep_lines, parser_of, recorder
 from _topics_tasks import corpus
-from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
-
-from sparsemix.datasets import fetch_bag_of_words
 
 CLAIMS, CURVES = "papers", "papers-curves"  # tables of committed results
 
@@ -35,7 +32,6 @@ class Paper:
     def __init__(self, key, documentation, sizes, arguments=None):
         parser = parser_of(documentation)
         parser.add_argument("--data", metavar="FOLDER", help="with UCI bags of words, docword.NAME.txt[.gz]")
-        parser.add_argument("--fetch", action="store_true", help="download the bags of words that are not there")
         parser.add_argument("--quick", action="store_true", help="a small part of everything: shows that it runs")
         parser.add_argument("--only", metavar="SECTION", nargs="+", choices=list(sizes), default=list(sizes))
         self.options = parser.parse_args(arguments)
@@ -43,13 +39,13 @@ class Paper:
         self.key, self.record, self.claims, self.sizes, self.section = key, recorder(self.options), [], sizes, None
         self.done = []
 
-    def run(self, *sections):
-        """Call the functions of the sections that were asked for, then show the table."""
-        for section in sections:
-            if section.__name__ in self.options.only:
-                self.section = section.__name__
-                say(self.section)
-                section(self)
+    def run(self, *sections, **cases):
+        """Call the functions of the chosen sections, and of sections that are cases of one function; show the table."""
+        for name, function in ({section.__name__: section for section in sections} | cases).items():
+            if name in self.options.only:
+                self.section = name
+                say(name)
+                function(self)
         self.end()
 
     def size(self, name):
@@ -60,11 +56,7 @@ class Paper:
         """(what it is, CSR) of a corpus; docstrings of installed packages if it is not available."""
         paths = [Path(self.options.data or ".", f"docword.{name}.txt{packed}") for packed in ("", ".gz")]
         found = [path for path in paths if self.options.data and path.exists()]
-        if self.options.fetch and not found:
-            X = fetch_bag_of_words(name).data
-            X = sparse.csr_matrix(X)[np.diff(X.indptr) > 0]
-        else:
-            name, X = corpus(found[0] if found else None)
+        name, X = corpus(found[0] if found else None)
         if n_documents is not None and n_documents < X.shape[0]:
             X = X[np.sort(np.random.default_rng(0).permutation(X.shape[0])[:n_documents])]
         X = X[:, np.flatnonzero(X.getnnz(axis=0))]

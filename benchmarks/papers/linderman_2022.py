@@ -57,7 +57,7 @@ def of_sklearn(X, topics, n_passes):
 
 
 def ours_after(X, topics, n_passes):
-    """Dense ``SparseLDA`` after so many epochs from there."""
+    """Dense ``SparseLDA`` after ``n_passes`` epochs from these topics."""
     lda = SparseLDA(K, n_nonzero=None, doc_topic_prior=ALPHA, topic_word_prior=ETA, learning_method="batch",
                     init_params=topics, max_iter=n_passes, tol=0.0, warm_documents=False, doc_update_tol=TOLERANCE,
                     max_doc_update_iter=1_000, random_state=0)  # fmt: skip

@@ -380,7 +380,7 @@ def long_stream(paper):
                                       "score": score, "clusters": models[prior].n_clusters_})  # fmt: skip
         add_curve(paper, corpus, prior, [points[prior]])
     scores = {prior: [point["score"] for point in several] for prior, several in points.items()}
-    why = "abstracts, for the 266,000 articles are not to be had; chosen on the first rows: " + ", ".join(
+    why = "abstracts, because the 266,000 articles are not available; chosen on the first rows: " + ", ".join(
         f"{prior} a = {params['concentration']:g}, beta = {params['word_prior']:g}" for prior, params in chosen.items()
     )
     gain, error = gain_of(scores["IG"], scores["DP"])
