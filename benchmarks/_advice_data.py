@@ -31,17 +31,14 @@ def texts():
 
 @lru_cache(4)
 def docstrings(seed, n_train=2000):
-    """Word counts."""
     return halves(texts()[0], seed, n_train, 300)
 
 
 def fewer_docstrings(seed):
-    """Word counts for mixtures."""
     return docstrings(seed, 1000)
 
 
 def few_docstrings(seed):
-    """Word counts for chains."""
     return docstrings(seed, 200)
 
 
@@ -76,17 +73,14 @@ def few_directions(seed):
 
 
 def dark_pixels(seed):
-    """Digits as flags."""
     return halves((load_digits().data > 8).astype(float), seed, 1000, 700)
 
 
 def diabetes(seed):
-    """Patients in ten columns."""
     return halves(StandardScaler().fit_transform(load_diabetes().data), seed, 150, 250)
 
 
 def overlapping_blobs(seed):
-    """Twenty clusters that overlap."""
     return halves(make_blobs(3000, 5, centers=20, cluster_std=3.0, random_state=seed)[0], seed, 2000, 1000)
 
 

@@ -1,13 +1,12 @@
 """Topics of cells that lie on disk, for ``scale.py``: seconds, memory, and whether they are found."""
 
-import time
 import warnings
 from pathlib import Path
 
 import numpy as np
-from _scale_tasks import Peak, rows_of
+from _cells_tasks import matched
+from _scale_tasks import record, rows_of
 from scipy import sparse
-from scipy.optimize import linear_sum_assignment
 from sklearn.utils import check_random_state
 
 from sparsemix import SparseSCVB0LDA, blocks
@@ -37,22 +36,10 @@ def prepare(folder, n_samples, n_features, n_components, regions_per_cell):
     return {"tokens": int(n_open), "bytes": sum(path.stat().st_size for path in Path(folder).glob("block*"))}
 
 
-def found(folder, cell_topic):
-    """Mean correlation over cells of each known topic's shares with those of the topic that is matched with it."""
+def fit(folder, K, passes):
+    rows, est = rows_of(folder), SparseSCVB0LDA(K, max_iter=passes, random_state=0)
+    out = record(folder, est, lambda est: blocks.fit(est, rows))
     known = np.load(Path(folder, "known.npy"))
-    n = known.shape[1]
-    agreement = np.nan_to_num(np.corrcoef(known.T, cell_topic[: len(known)].T)[:n, n:])
-    return float(agreement[linear_sum_assignment(-agreement)].mean())
-
-
-def fit(folder, K, passes, seed=0):
-    """Ours, block after block."""
-    rows, est = rows_of(folder), SparseSCVB0LDA(K, max_iter=passes, random_state=seed)
-    with Peak() as peak:
-        started, cpu = time.perf_counter(), time.process_time()
-        blocks.fit(est, rows)
-        seconds, cpu = time.perf_counter() - started, time.process_time() - cpu
-    test = sparse.csr_array(sparse.load_npz(Path(folder, "test.npz")))
-    cell_topic = np.concatenate([est.transform(rows[i]) for i in range(min(2, len(rows)))])
-    return {"seconds": seconds, "cpu_seconds": cpu, "anonymous": peak.added, "score": est.score(test),
-            "found": found(folder, cell_topic), "passes": passes}  # fmt: skip
+    cell_topic = np.concatenate([est.transform(rows[i]) for i in range(min(2, len(rows)))])[: len(known)]
+    alike, *pairs = matched(cell_topic, known)
+    return out | {"found": float(alike[tuple(pairs)].mean()), "passes": passes}

@@ -1,15 +1,12 @@
-"""What is measured of topics of cells by regions, each function in its own child process.
+"""Measurements of topics of cells by regions, each function in its own child process.
 
 ``folder`` holds the cells and the topics that they were made from.
 """
 
-import sys
 from pathlib import Path
 
 import numpy as np
-from _topics_clock import Clock
-from _topics_ours import Setting
-from _topics_tasks import learn, load, save
+from _topics_tasks import follow, load, save
 from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 
@@ -35,24 +32,11 @@ def prepare(n_cells, n_regions, regions_per_cell, n_test, n_components, folder):
 
 def curve(folder, contestant, setting, seconds, of_processor):
     """Score and recovery of the topics against epochs and seconds of one contestant."""
-    setting = Setting(**setting)
     train, test = load(folder, "train"), load(folder, "test")
     known, cell_topic = np.load(Path(folder, "topics.npy")), np.load(Path(folder, "cell_topic.npy"))
-
-    def score(topics):
-        out = judge(topics, test, known, cell_topic, setting.doc_topic_prior)
-        print(" {:.3f} ({:.3f}, {:.3f})".format(*out), end="", file=sys.stderr, flush=True)
-        return out
-
-    clock = Clock(seconds, score, of_processor)
-    _, n_bytes = learn(train, contestant, setting, clock)
-    rate = clock.passes_per_second()
-    return {
-        "checkpoints": clock.checkpoints,
-        "tokens_per_second": None if rate is None else rate * float(train.sum(dtype=np.float64)),
-        "cpu_share": clock.cpu_seconds / clock.seconds,
-        "bytes": n_bytes,
-    }
+    prior = setting["doc_topic_prior"]
+    return follow(train, lambda topics: judge(topics, test, known, cell_topic, prior), contestant, setting, seconds,
+                  of_processor)  # fmt: skip
 
 
 def judge(topics, test, known, cell_topic, prior):
@@ -64,9 +48,14 @@ def judge(topics, test, known, cell_topic, prior):
     shares = infer_doc_topic(
         sparse.csr_array(test), np.ascontiguousarray(topics.T), np.full(len(topics), prior), linear=True
     )  # fmt: skip
-    n = len(known)
-    alike = np.nan_to_num(np.corrcoef(shares.T, cell_topic.T)[:n, n:])
-    rows, columns = linear_sum_assignment(-alike)
+    alike, rows, columns = matched(shares, cell_topic)
     apart = [0.5 * np.abs(topics[i] - known[j]).sum(dtype=np.float64) for i, j in zip(rows, columns, strict=True)]
     nats = document_completion(topics, test, doc_topic_prior=prior, test_fraction=0.2, split="type", random_state=0)
     return nats, float(alike[rows, columns].mean()), float(np.mean(apart))
+
+
+def matched(shares, known):
+    """Correlations of learned and known shares of topics, and the rows and columns of the best match."""
+    n = known.shape[1]
+    alike = np.nan_to_num(np.corrcoef(shares.T, known.T)[:n, n:])
+    return alike, *linear_sum_assignment(-alike)

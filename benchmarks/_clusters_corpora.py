@@ -34,11 +34,6 @@ def short_name(params):
     return ", ".join(f"{name} {value}" for name, value in given.items()) or "defaults"
 
 
-def of_gibbs(params):
-    """Without the threshold, which sampling does not have."""
-    return {name: value for name, value in params.items() if name != "new_cluster_threshold"}
-
-
 def bars(bench):
     """Whether the clusters of images of one bar each are found exactly."""
     sizes = bench.sizes
@@ -79,21 +74,27 @@ def table(bench):
     """Six methods on KOS, several splits, at the paper's setting and at the defaults."""
     sizes = bench.sizes
     for setting in sizes.table_settings:
-        for split in range(sizes.table_splits):
+        for number in range(sizes.table_splits):
             reference = None
             for method in METHODS:
                 for params in SETTINGS[setting]:
-                    gibbs, name = method == "gibbs", f"{NAMES[method]}-{prior_name(params)}"
-                    record = bench.measure(
-                        "table", f"{name}, {setting}, split {split}", "held_out", path=bench.path("kos"), kept=False,
-                        split_number=split, method=method, n_repeats=sizes.table_repeats[method],
-                        params=of_gibbs(params) | sizes.table_samples if gibbs else params,
-                        n_epochs=sizes.table_sweeps if gibbs else sizes.table_epochs, n_documents=sizes.n_documents,
-                        fields={"method": name, "setting": setting},
-                    )  # fmt: skip
+                    record = on_kos(bench, "table", method, params, number, sizes.table_repeats, {"setting": setting})
                     reference = reference or mean(run["total"] for run in record["runs"])
                     add_gains(record, reference)
                     bench.keep(record)
+
+
+def on_kos(bench, section, method, params, number, repeats, fields, **more):
+    """Held-out documents of a split of KOS by one method, not yet kept."""
+    sizes, name, epochs = bench.sizes, f"{NAMES[method]}-{prior_name(params)}", bench.sizes.table_epochs
+    if method == "gibbs":  # which has no threshold
+        params = {key: value for key, value in params.items() if key != "new_cluster_threshold"} | sizes.table_samples
+        epochs = sizes.table_sweeps
+    return bench.measure(
+        section, f"{name}, {short_name(params)}, split {number}", "held_out", path=bench.path("kos"), kept=False,
+        split_number=number, method=method, params=params, n_repeats=repeats[method], n_epochs=epochs,
+        n_documents=sizes.n_documents, fields={"method": name} | fields, **more,
+    )  # fmt: skip
 
 
 def add_gains(record, reference):
@@ -107,23 +108,15 @@ def add_gains(record, reference):
 
 def paper(bench):
     """The table at the paper's scale: a fifth held out, multinomial coefficients, both priors at both thresholds."""
-    sizes = bench.sizes
     for method in METHODS:
-        for split in range(sizes.paper_splits):
+        for number in range(bench.sizes.paper_splits):
             for prior in (DP, IG):
+                total, known = PAPER_TABLE[f"{NAMES[method]}-{prior_name(prior)}"]
+                published = {"published_total": total, "published_clusters": known}
                 for threshold in (0.501,) if method == "gibbs" or prior is IG else (0.01, 0.501):
                     params = prior | PAPER | {"new_cluster_threshold": threshold}
-                    epochs = sizes.table_epochs
-                    if method == "gibbs":
-                        params, epochs = of_gibbs(params) | sizes.table_samples, sizes.table_sweeps
-                    name = f"{NAMES[method]}-{prior_name(params)}"
-                    total, known = PAPER_TABLE[name]
-                    bench.measure(
-                        "paper", f"{name}, {threshold}, split {split}", "paper_scale", path=bench.path("kos"),
-                        split_number=split, method=method, params=params, n_repeats=sizes.paper_repeats[method],
-                        n_epochs=epochs, n_documents=sizes.n_documents,
-                        fields={"method": name, "published_total": total, "published_clusters": known},
-                    )  # fmt: skip
+                    bench.keep(on_kos(bench, "paper", method, params, number, bench.sizes.paper_repeats, published,
+                                      as_published=True))  # fmt: skip
 
 
 def chains(bench):

@@ -1,4 +1,4 @@
-"""What ``clusters.py`` measures, each function in its own child process.
+"""Measurements of ``clusters.py``, each function in its own child process.
 
 Seconds are those of the processor (``time.process_time``), of training alone.
 """
@@ -6,12 +6,11 @@ Seconds are those of the processor (``time.process_time``), of training alone.
 import gzip
 import pickle
 import sys
-import time
 import warnings
 from pathlib import Path
 
 import numpy as np
-from _measure import resident_bytes
+from _measure import resident_bytes, spent
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import pdist
 from scipy.special import gammaln, logsumexp
@@ -38,13 +37,6 @@ LEAST_SECONDS = 0.5  # of a figure of speed
 
 
 # -- shared
-
-
-def spent(function):
-    """What a function returns, and processor seconds."""
-    begun = time.process_time()
-    result = function()
-    return result, time.process_time() - begun
 
 
 class WithoutLabels(StreamingNGGPMixture):
@@ -109,14 +101,13 @@ def bars(method, params, n_side, n_seeds, n_orders, n_epochs):
 
 
 def blobs(n_features, form, seed, n_samples, bound):
-    """Clusters of five blobs."""
     X, labels, centres = make_blobs(
         n_samples, n_features=n_features, centers=5, random_state=seed, return_centers=True
     )  # fmt: skip
     models = {name: StreamingNGGPMixture(name, random_state=0) for name in ("full", "diag", "spherical")}
     X = StandardScaler().fit_transform(X) if form == "standardised" else X
     nearest = {"nearest": float(pdist(centres).min())}
-    return {"runs": {name: run | nearest for name, run in found(models | peers(bound), X, labels).items()}}
+    return {"runs": {name: run | nearest for name, run in found(models | finders(bound), X, labels).items()}}
 
 
 def labelled(name, seed, bound):
@@ -125,11 +116,11 @@ def labelled(name, seed, bound):
     models = {
         "auto": StreamingNGGPMixture(random_state=seed), "full": StreamingNGGPMixture("full", random_state=seed),
     }  # fmt: skip
-    return {"runs": found(models | peers(bound, seed), StandardScaler().fit_transform(data.data), data.target)}
+    return {"runs": found(models | finders(bound, seed), StandardScaler().fit_transform(data.data), data.target)}
 
 
-def peers(bound, seed=0):
-    """What finds a number of clusters too."""
+def finders(bound, seed=0):
+    """Models of scikit-learn that find a number of clusters too."""
     variational = BayesianGaussianMixture(n_components=bound, max_iter=300, random_state=seed)
     return {"HDBSCAN": HDBSCAN(copy=True), "variational": variational}
 
@@ -137,22 +128,28 @@ def peers(bound, seed=0):
 def found(models, X, labels):
     """Clusters, agreement, seconds and log joint above that of the labels, of each; ours come first.
 
-    What HDBSCAN calls noise is one more label, not a cluster. Others' partitions are judged under the prior of "full".
+    Partitions of other packages are judged under the prior of "full".
     """
     out = {}
     for name, model in models.items():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             predicted, seconds = spent(lambda model=model: model.fit_predict(X))
-        n_clusters = len(set(predicted.tolist()) - {-1})
         judge = model if isinstance(model, StreamingNGGPMixture) else models["full"]
         noise = predicted.min() < 0
         above = None if noise else log_joint(judge, X, predicted) - log_joint(judge, X, labels)
-        out[name] = {
-            "clusters": n_clusters, "ari": float(adjusted_rand_score(labels, predicted)), "seconds": seconds,
-            "right": float(n_clusters == len(np.unique(labels))), "above": above,
-        }  # fmt: skip
+        out[name] = judged(predicted, labels) | {"seconds": seconds, "above": above}
+        del out[name]["true"]
     return out
+
+
+def judged(predicted, labels):
+    """Number of clusters and agreement with labels; noise, -1, is one more label and no cluster."""
+    n_clusters, n_true = len(set(predicted.tolist()) - {-1}), len(set(labels.tolist()))
+    return {
+        "clusters": n_clusters, "true": n_true, "right": float(n_clusters == n_true),
+        "ari": float(adjusted_rand_score(labels, predicted)),
+    }  # fmt: skip
 
 
 def log_joint(model, X, labels):
@@ -219,9 +216,12 @@ def power_law_stream(doc_length, n_features, word_prior, seed, marks, n_test):
 # -- held-out documents
 
 
-def held_out(path, split_number, method, params, n_repeats, n_epochs, n_documents=None):
-    """Score of held-out documents, over orders of the training documents, or chains."""
-    train, test = split(load(path, n_documents), split_number)
+def held_out(path, split_number, method, params, n_repeats, n_epochs, n_documents=None, as_published=False):
+    """Score of held-out documents, over orders of the training documents, or chains.
+
+    ``as_published`` holds out a fifth, counts multinomial coefficients, and averages logarithms over samples.
+    """
+    train, test = split(load(path, n_documents), split_number, 0.2 if as_published else TEST_SHARE)
     runs = []
     for seed in range(n_repeats):
         order = np.random.default_rng(seed).permutation(train.shape[0])
@@ -232,8 +232,15 @@ def held_out(path, split_number, method, params, n_repeats, n_epochs, n_document
         }  # fmt: skip
         if method == "gibbs":
             run["total_of_logs"] = float(model.score_samples(test, average="log").sum())
+        if as_published:
+            run["total"] = run.pop("total_of_logs", run["total"]) + coefficients(test)
         runs.append(run)
     return {"runs": runs, "n_train": train.shape[0], "n_test": test.shape[0], "test_tokens": float(test.sum())}
+
+
+def coefficients(X):
+    """Sum of the logarithms of the multinomial coefficients of documents."""
+    return float(gammaln(np.asarray(X.sum(axis=1)).ravel() + 1.0).sum() - gammaln(X.data + 1.0).sum())
 
 
 # -- streams
@@ -334,7 +341,7 @@ def throughput(path, params, n_documents=None):
 
 
 def cost(path, params, n_clusters, n_first, n_timed):
-    """Seconds of documents under about so many clusters."""
+    """Seconds of documents under about ``n_clusters`` clusters."""
     X, _ = split(load(path), 0)
     first = StreamingNGGPMixture(**params, max_components=n_clusters).partial_fit(X[:n_first])
     timed = X[n_first : n_first + n_timed]
@@ -351,21 +358,6 @@ def best_of(function):
     while len(seconds) < 3 or sum(seconds) < LEAST_SECONDS:
         seconds.append(spent(function)[1])
     return min(seconds)
-
-
-def paper_scale(path, split_number, method, params, n_repeats, n_epochs, n_documents=None):
-    """Totals of a fifth of the documents with their multinomial coefficients, over orders of the training documents."""
-    train, test = split(load(path, n_documents), split_number, share=0.2)
-    lengths = np.asarray(test.sum(axis=1)).ravel()
-    coefficients = float(gammaln(lengths + 1.0).sum() - gammaln(test.data + 1.0).sum())
-    runs = []
-    for number in range(n_repeats):
-        order = np.random.default_rng(number).permutation(train.shape[0])
-        model, seconds = learn(method, train[order], params, number, n_epochs)
-        logs = {"average": "log"} if method == "gibbs" else {}
-        total = float(model.score_samples(test, **logs).sum()) + coefficients
-        runs.append({"total": total, "n_clusters": model.n_clusters_, "seconds": seconds})
-    return {"runs": runs, "test_tokens": float(lengths.sum())}
 
 
 def chain(path, params, n_sweeps, n_documents=None):
@@ -386,9 +378,10 @@ def merging(params, n_rows, path=None, n_clusters=None):
 
     def stream(**more):
         model = StreamingNGGPMixture(**params, **more)
-        if path is None:  # which takes its prior from there
+        if path is None:  # which give the prior
             model.partial_fit(X[:1000])
-        return model, min(spent(lambda: clone_of(model).partial_fit(X))[1] for _ in range(3))
+        state = pickle.dumps(model)
+        return model, min(spent(lambda: pickle.loads(state).partial_fit(X))[1] for _ in range(3))
 
     model, plain = stream(merge_criterion=None)
     _, merges = stream(merge_criterion="bayes_factor")
@@ -398,8 +391,3 @@ def merging(params, n_rows, path=None, n_clusters=None):
         "clusters": n_found, "plain": X.shape[0] / plain, "merging": X.shape[0] / merges,
         "left": plain / merges, "settled": X.shape[0] / settled,
     }  # fmt: skip
-
-
-def clone_of(model):
-    """The same with its own clusters, or without any."""
-    return pickle.loads(pickle.dumps(model))

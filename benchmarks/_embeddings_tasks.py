@@ -1,13 +1,12 @@
-"""What each process of ``embeddings.py`` does: make embeddings or counts, fit one contestant, and judge its labels."""
+"""Processes of ``embeddings.py``: make embeddings or counts, fit one contestant, and judge its labels."""
 
 import gzip
-import time
 import warnings
 from functools import partial
 from pathlib import Path
 
 import numpy as np
-from _measure import peak_resident_bytes, resident_bytes
+from _measure import peak_resident_bytes, resident_bytes, spent
 from scipy import sparse
 from sklearn.cluster import HDBSCAN, MiniBatchKMeans
 from sklearn.decomposition import TruncatedSVD
@@ -76,15 +75,14 @@ def load(path):
 def measure(path, name, n_components, seed):
     """Fit a contestant and judge its labels of the training rows; None where a peer is not installed."""
     x, held_out, labels = load(path)
-    x, labels = x[: FIRST_ROWS.get(name)], labels[: FIRST_ROWS.get(name)]
+    x, labels = (part[: FIRST_ROWS.get(name)] for part in (x, labels))
     try:
         estimator, fit = CONTESTANTS[name](n_components, seed)
     except (ImportError, LookupError):
         return None
     fit(x[: min(len(labels), 4 * n_components)], warm=True)  # imports and first calls are not counted
-    before, begun = resident_bytes(), time.process_time()
-    found, score = fit(x)
-    seconds = time.process_time() - begun
+    before = resident_bytes()
+    (found, score), seconds = spent(lambda: fit(x))
     memory = max(0, peak_resident_bytes() - before)
     table = contingency_matrix(labels, found)
     sizes = np.bincount(found[found >= 0])
@@ -99,14 +97,12 @@ def measure(path, name, n_components, seed):
 
 
 def parameters_of(estimator):
-    """What tells settings of one class apart."""
+    """Parameters that differ between settings of one class."""
     names = "covariance_type", "concentration_type", "inference", "mean_precision_prior"
     return {name: getattr(estimator, name) for name in names if getattr(estimator, name, None) is not None}
 
 
 def of_sparsemix(cls, **params):
-    """Ours, with defaults."""
-
     def make(n_components, seed):
         est = cls(n_components, random_state=seed, **params)
         est._validate_params()
@@ -150,7 +146,6 @@ def faiss(n_components, seed, spherical=True):
 
 
 def minibatch(n_components, seed):
-    """MiniBatchKMeans with its defaults."""
     est = MiniBatchKMeans(n_components, random_state=seed)
     return est, lambda x, warm=False: (est.fit_predict(x), None)  # noqa: ARG005
 

@@ -13,7 +13,6 @@ from sklearn.decomposition import PCA
 
 
 def draw(name, seed):
-    """Rows and labels."""
     words = name.split()
     standardised = words[-1] == "standardised"
     kind, *sizes = words[: len(words) - standardised]
@@ -39,7 +38,7 @@ def least(rng, n=600, d=40, groups=3, gap=75.0):
 
 
 def lattice(rng, side=3, d=5, rows=20, sd=0.02):
-    """A tight group of so many ``rows`` around every point of a grid of unit spacing."""
+    """A tight group of ``rows`` rows around every point of a grid of unit spacing."""
     points = np.stack(np.meshgrid(*[np.arange(side)] * d), axis=-1).reshape(-1, d)
     labels = balanced(rng, rows * len(points), len(points))
     return points[labels] + sd * rng.standard_normal((len(labels), d)), labels
@@ -68,7 +67,6 @@ def given(rng, n=2_000, d=5):
 
 
 def one(rng, n=1_000, d=10):
-    """A single Gaussian."""
     return rng.standard_normal((n, d)), np.zeros(n, dtype=int)
 
 
@@ -81,24 +79,6 @@ def unequal(rng, n=1_110, d=4):
     """Three groups whose sizes are as 1 to 10 to 100."""
     labels = rng.permutation(np.digitize(np.arange(n) * 111 / n, [1, 11]))
     return apart(rng, d, 3, 6.0)[labels] + rng.standard_normal((n, d)), labels
-
-
-def heavy(rng, n=600, d=3, groups=4, df=5, gap=9.0):
-    """Groups with longer tails than those of Gaussians."""
-    labels = balanced(rng, n, groups)
-    return apart(rng, d, groups, gap)[labels] + rng.standard_t(df, (n, d)), labels
-
-
-def skewed(rng, n=600, d=3, groups=3, sd=0.4, gap=3.0):
-    """Log-normal columns."""
-    labels = balanced(rng, n, groups)
-    return np.exp(apart(rng, d, groups, gap)[labels] + sd * rng.standard_normal((n, d))), labels
-
-
-def whole(rng, n=600, d=5, groups=4, sd=2.0, gap=12.0):
-    """Whole numbers."""
-    labels = balanced(rng, n, groups)
-    return np.rint(apart(rng, d, groups, gap)[labels] + sd * rng.standard_normal((n, d))), labels
 
 
 def copies(rng, n=600, groups=3):
@@ -136,18 +116,6 @@ def nested(rng, n=600, d=3, ratio=10.0):
     return np.array([1.0, ratio])[labels, None] * rng.standard_normal((n, d)), labels
 
 
-def touching(rng, n=600, d=2, gap=3.0):
-    """Two groups that overlap a little."""
-    labels = balanced(rng, n, 2)
-    return apart(rng, d, 2, gap)[labels] + rng.standard_normal((n, d)), labels
-
-
-def wide(rng, n=500, d=200, groups=4, gap=12.0):
-    """Many columns."""
-    labels = balanced(rng, n, groups)
-    return apart(rng, d, groups, gap)[labels] + rng.standard_normal((n, d)), labels
-
-
 def oblique(rng, n=600, d=5, groups=4, gap=8.0):
     """Groups with covariances of any direction and length."""
     labels, shapes = balanced(rng, n, groups), rng.standard_normal((groups, d, d))
@@ -156,29 +124,25 @@ def oblique(rng, n=600, d=5, groups=4, gap=8.0):
     return apart(rng, d, groups, gap)[labels] + noise, labels
 
 
-def boxes(rng, n=600, d=3, groups=4, gap=5.0):
-    """Uniform rows in cubes."""
-    labels = balanced(rng, n, groups)
-    return apart(rng, d, groups, gap)[labels] + rng.uniform(-1.7, 1.7, (n, d)), labels
-
-
-def many(rng, n=1_200, d=4, groups=100, gap=5.0):
-    """Many small groups."""
-    labels = balanced(rng, n, groups)
-    return apart(rng, d, groups, gap)[labels] + rng.standard_normal((n, d)), labels
-
-
-def units(rng, n=600, d=4, groups=4, gap=7.0):
-    """Spheres in columns of other units, from 1 to 1000."""
-    labels = balanced(rng, n, groups)
-    return (apart(rng, d, groups, gap)[labels] + rng.standard_normal((n, d))) * np.geomspace(1.0, 1e3, d), labels
-
-
 def zeros(rng, n=600, d=6, groups=3):
     """Columns that are zero but in one group, and in a twentieth of the other rows."""
     labels = balanced(rng, n, groups)
     positive = (labels[:, None] == np.arange(d) % groups) | (rng.random((n, d)) < 0.05)
     return positive * (5.0 + rng.standard_normal((n, d))), labels
+
+
+def normal(rng, shape):
+    return rng.standard_normal(shape)
+
+
+def grouped(n, d, groups, gap, noise=normal, change=lambda X: X):
+    """A kind whose groups of equal size have noise around centres ``gap`` apart, changed in the end."""
+
+    def kind(rng, n=n, d=d, groups=groups, gap=gap):
+        labels = balanced(rng, n, groups)
+        return change(apart(rng, d, groups, gap)[labels] + noise(rng, (n, d))), labels
+
+    return kind
 
 
 def apart(rng, d, groups, gap):
@@ -198,20 +162,27 @@ def variances(d):
 
 
 def table(name):
-    """A labelled table of scikit-learn."""
     return lambda _rng: getattr(datasets, f"load_{name}")(return_X_y=True)
 
 
-KINDS = {kind.__name__: kind for kind in (few, least, lattice, blobs, ellipses, given, one, student)}
-KINDS |= {
+KINDS = {
     kind.__name__: kind
-    for kind in (unequal, heavy, skewed, whole, copies, binary, typo, reduced, nested, touching, wide, oblique, boxes,
-                 many, units, zeros)
+    for kind in (few, least, lattice, blobs, ellipses, given, one, student, unequal, copies, binary, typo, reduced,
+                 nested, oblique, zeros)
+} | {
+    "heavy": grouped(600, 3, 4, 9.0, lambda rng, shape: rng.standard_t(5, shape)),
+    "skewed": grouped(600, 3, 3, 3.0, lambda rng, shape: 0.4 * normal(rng, shape), np.exp),
+    "whole": grouped(600, 5, 4, 12.0, lambda rng, shape: 2.0 * normal(rng, shape), np.rint),
+    "touching": grouped(600, 2, 2, 3.0),
+    "wide": grouped(500, 200, 4, 12.0),
+    "boxes": grouped(600, 3, 4, 5.0, lambda rng, shape: rng.uniform(-1.7, 1.7, shape)),
+    "many": grouped(1_200, 4, 100, 5.0),
+    "units": grouped(600, 4, 4, 7.0, change=lambda X: X * np.geomspace(1.0, 1e3, X.shape[1])),
+    **{name: table(name) for name in ("iris", "wine", "breast_cancer", "digits")},
 }  # fmt: skip
-KINDS |= {name: table(name) for name in ("iris", "wine", "breast_cancer", "digits")}
 
 
 def parameters(name, n_features):
-    """What the estimator is given besides its defaults."""
+    """Parameters of the estimator other than its defaults."""
     known = {"likelihood": "diag", "covariance_prior": variances(n_features)}
     return known if name.split()[0] == "given" else {}

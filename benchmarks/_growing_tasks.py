@@ -1,14 +1,12 @@
-"""What the experiment ``growing`` of ``clusters.py`` measures, in a child process: all methods on one drawing."""
+"""Measurements of the experiment ``growing`` of ``clusters.py``, in a child process: all methods on one drawing."""
 
 import importlib.util
 import warnings
 
 import numpy as np
-from _clusters_tasks import spent
+from _clusters_tasks import finders, judged
 from _growing_problems import draw, parameters
-from sklearn.cluster import HDBSCAN
-from sklearn.metrics import adjusted_rand_score
-from sklearn.mixture import BayesianGaussianMixture
+from _measure import spent
 
 from sparsemix import SparseGaussianMixture, StreamingNGGPMixture
 
@@ -16,11 +14,11 @@ ROWS_A_FEATURE = 4  # that a half needs twice of, for held-out scores
 
 
 def growing(name, seed, bound, numbers, block=None):
-    """Clusters, agreement, seconds and held-out score of each method that this problem is not too large for.
+    """Clusters, agreement, seconds and held-out score of each method that can afford the problem.
 
     With ``block``, ours also reads the rows as a stream of blocks, in random order and sorted by label.
     """
-    warnings.simplefilter("ignore")  # of convergence, and of what a stream's first block lacks
+    warnings.simplefilter("ignore")  # of convergence, and of a stream's first block
     X, labels = draw(name, seed)
     n_samples, n_features = X.shape
     more = parameters(name, n_features)
@@ -30,7 +28,7 @@ def growing(name, seed, bound, numbers, block=None):
     methods |= peers(n_samples, n_features, bound, numbers, seed)
     runs, densities = {}, {}
     for method, fit in methods.items():
-        runs[method] = judged(lambda fit=fit: labels_of(fit(X), X), labels)
+        runs[method] = timed(lambda fit=fit: labels_of(fit(X), X), labels)
         if halves and method not in ("HDBSCAN", "EVoC"):
             densities[method] = fit(halves[0]).score_samples(halves[1])
             runs[method] |= summary("held_out", densities[method])
@@ -38,19 +36,14 @@ def growing(name, seed, bound, numbers, block=None):
         above = densities["sparsemix"] - densities["variational"]
         runs["sparsemix"] |= summary("above", above) | {"better": float(np.mean(above > 0.0))}
     for method, rows in streams(order, labels) if block else ():
-        runs[method] = judged(lambda rows=rows: streamed(X, rows, block, more), labels)
+        runs[method] = timed(lambda rows=rows: streamed(X, rows, block, more), labels)
     return {"runs": runs}
 
 
 def peers(n_samples, n_features, bound, numbers, seed):
-    """What finds a number of clusters too, where its costs and its limits let it."""
-    out = {}
-    if n_samples**2 * n_features <= 10**10:
-        out["HDBSCAN"] = lambda X: HDBSCAN(copy=True).fit(X)
-    if n_samples * n_features**2 <= 2 * 10**7:
-        out["variational"] = lambda X: BayesianGaussianMixture(
-            n_components=bound, max_iter=300, random_state=seed
-        ).fit(X)  # fmt: skip
+    """Fits of the methods that find a number of clusters too, where costs and limits allow it."""
+    affordable = {"HDBSCAN": n_samples**2 * n_features <= 10**10, "variational": n_samples * n_features**2 <= 2 * 10**7}
+    out = {name: model.fit for name, model in finders(bound, seed).items() if affordable[name]}
     out["BIC"] = lambda X: least_bic(X, numbers, seed)
     if importlib.util.find_spec("evoc") and n_features >= 4:  # it embeds rows in four dimensions
         from evoc import EVoC
@@ -85,15 +78,9 @@ def streamed(X, order, block, more):
     return model.predict(X)
 
 
-def judged(predict, labels):
-    """Clusters, agreement and seconds; what HDBSCAN and EVoC call noise is one more label, and no cluster."""
+def timed(predict, labels):
     predicted, seconds = spent(predict)
-    n_clusters = len(set(predicted.tolist()) - {-1})
-    n_true = len(set(labels.tolist()))
-    return {
-        "clusters": n_clusters, "true": n_true, "right": float(n_clusters == n_true),
-        "ari": float(adjusted_rand_score(labels, predicted)), "seconds": seconds,
-    }  # fmt: skip
+    return judged(predicted, labels) | {"seconds": seconds}
 
 
 def summary(name, values):

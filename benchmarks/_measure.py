@@ -1,6 +1,6 @@
 """One measurement in its own process: pinned to cores, BLAS limited to them, nothing else in its memory.
 
-The parent imports nothing large, for a child's peak of resident memory begins at that of its parent.
+The parent imports nothing large, because a child's peak of resident memory begins at that of its parent.
 """
 
 import importlib
@@ -8,6 +8,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
@@ -47,6 +48,27 @@ def run(task, cores, n_threads=None, limit=None, **arguments):
     return json.loads(child.stdout.splitlines()[-1])
 
 
+FAILED = []  # labels of measurements that failed
+
+
+def attempt(label, task, cores, **arguments):
+    """``run`` with its label on stderr; None where it failed, after a line with the reason."""
+    print(label, "...", file=sys.stderr, flush=True)
+    try:
+        return run(task, cores, **arguments)
+    except MeasurementError as error:
+        print(f"{label} failed: {error}", flush=True)
+        FAILED.append(label)
+        return None
+
+
+def spent(function):
+    """What a function returns, and processor seconds."""
+    begun = time.process_time()
+    result = function()
+    return result, time.process_time() - begun
+
+
 def resident_bytes():
     """Memory that is resident now; its peak so far where the system does not say."""
     try:
@@ -57,7 +79,6 @@ def resident_bytes():
 
 
 def peak_resident_bytes():
-    """Largest resident memory so far."""
     import resource  # not on Windows
 
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

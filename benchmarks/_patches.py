@@ -37,7 +37,7 @@ def from_photographs(_, size, n_rows, n_test):
 
 
 def from_folder(images, size, n_rows, n_test):
-    """Patches at random places; held-out ones come from images of their own."""
+    """Patches at random places; held-out ones come from separate images."""
     train_paths, test_paths = split(images)
     train = [read_grey(path) for path in train_paths] + photographs()
     test = [read_grey(path) for path in test_paths]
@@ -50,7 +50,6 @@ def from_folder(images, size, n_rows, n_test):
 
 
 def split(images):
-    """Paths to train on and paths to test on."""
     paths = [path for path in sorted(Path(images).rglob("*.png")) if "set12" not in path.as_posix()]
     if len(paths) < 2:
         raise ValueError(f"{images} holds {len(paths)} PNG images; at least two are needed")
@@ -60,7 +59,6 @@ def split(images):
 
 
 def read_grey(path):
-    """Grey levels as float32."""
     from PIL import Image
 
     with Image.open(path) as image:
@@ -68,7 +66,6 @@ def read_grey(path):
 
 
 def photographs():
-    """scikit-learn's two photographs in grey."""
     from sklearn.datasets import load_sample_images
 
     return [image.mean(axis=2).astype(np.float32) for image in load_sample_images().images]

@@ -5,6 +5,7 @@ seeds: ``seed`` is a list then, and ``seconds``, ``memory`` and each score may b
 This module imports nothing large, because the peak memory of a child begins at that of its parent.
 """
 
+import argparse
 import atexit
 import json
 import os
@@ -15,6 +16,7 @@ import sys
 from datetime import UTC, date, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from types import SimpleNamespace
 
 FOLDER = Path(__file__).parent / "results"
 
@@ -25,7 +27,7 @@ CLOCKS = {
     "wall": "seconds by the clock on a machine with other work (orders of magnitude)",
 }
 OUTCOMES = ("yes", "in part", "undecided", "no")
-PACKAGES = ("sparsemix", "numpy", "scipy", "scikit-learn", "tomotopy", "gensim", "bigartm10", "faiss-cpu", "evoc")
+PACKAGES = ("sparsemix", "numpy", "scipy", "scikit-learn", "tomotopy", "gensim", "faiss-cpu", "evoc")
 OUTPUTS = ("--record", "--plot")  # options that are no part of how a thing is measured
 
 NUMBER, NONE = (int, float), (type(None),)
@@ -129,12 +131,10 @@ def read_lines(path):
 
 
 def read_file(path):
-    """Records of one file."""
     return [record for line in read_lines(path) for record in expand(line)]
 
 
 def read(table, folder=FOLDER):
-    """Records of a table."""
     path = Path(folder) / f"{table}.jsonl"
     if not path.exists():
         raise RecordError(f"no results of {table!r}: there is no {path.name}")
@@ -190,7 +190,6 @@ class Recorder:
         return records
 
     def show(self):
-        """Print tables of the records."""
         from _tables import show  # imports pandas
 
         if self.records:
@@ -202,15 +201,31 @@ def figures(result, without=()):
     return {name: value for name, value in result.items() if is_number(value) and name not in without}
 
 
-def add_options(parser):
-    """--record and --quiet-core, the same in all benchmarks."""
+def parser_of(documentation):
+    """The command line of a benchmark, with --record and --quiet-core."""
+    parser = argparse.ArgumentParser(
+        description=documentation, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--record", nargs="?", const=str(FOLDER), metavar="FOLDER",
                         help="keep results there, in a file for each table (default: benchmarks/results)")  # fmt: skip
     parser.add_argument("--quiet-core", action="store_true", help="say in records that nothing else ran on the core")
+    return parser
+
+
+def by_commas(kind=str):
+    """Type of an option: values separated by commas."""
+    return lambda text: [kind(part) for part in text.split(",")]
+
+
+def sizes_of(sizes, quick, **given):
+    """How much is measured, from pairs of a whole measurement and of --quick; an unknown name is an error."""
+    if unknown := set(given) - set(sizes):
+        raise SystemExit(f"no size {sorted(unknown)}; there are {', '.join(sizes)}")
+    return SimpleNamespace(**{name: pair[quick] for name, pair in sizes.items()} | given)
 
 
 def recorder(options):
-    """A recorder by the options of ``add_options``, which prints its tables when the program ends."""
+    """A recorder by the options of ``parser_of``, which prints its tables when the program ends."""
     made = Recorder(options.record, options.quiet_core)
     atexit.register(made.show)
     return made
@@ -245,7 +260,7 @@ def machine():
 
 
 def versions():
-    """Of Python and of what is measured or compared with."""
+    """Versions of Python and of the packages that take part."""
     found = {"python": platform.python_version()}
     for name in PACKAGES:
         try:

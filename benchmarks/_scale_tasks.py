@@ -1,4 +1,4 @@
-"""What ``scale.py`` measures, each in its own process."""
+"""Measurements of ``scale.py``, each in its own process."""
 
 import os
 import pickle
@@ -31,12 +31,10 @@ def prepare(folder, n_samples, n_features, blocks):
 
 
 def rows_of(folder):
-    """The shards."""
     return blocks.from_npz(sorted(Path(folder).glob("block*.npz")))
 
 
 def made(name, K, passes):
-    """A new estimator."""
     start = {"tol": 0.0, "init_params": "bregman"} if name == "SparseLDA" else {}
     return getattr(sparsemix, name)(K, max_iter=passes, random_state=0, **start)
 
@@ -51,7 +49,7 @@ def anonymous():
 
 
 class Peak:
-    """The most anonymous memory while it is entered, looked at every 20 ms."""
+    """The most anonymous memory while it is entered, sampled every 20 ms."""
 
     def __enter__(self):
         self.before = self.most = anonymous()
@@ -70,7 +68,6 @@ class Peak:
 
     @property
     def added(self):
-        """Bytes."""
         return self.most - self.before
 
 

@@ -1,14 +1,14 @@
-"""What is measured of the topics of one contestant, each function in its own child process."""
+"""Measurements of the topics of one contestant, each function in its own child process."""
 
 import csv
 import io
-import time
 import zipfile
 from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
-from _topics_tasks import load, npmi, save, split
+from _measure import spent
+from _topics_tasks import load, npmi, prepared
 from sklearn.decomposition import LatentDirichletAllocation
 from sklearn.feature_extraction.text import CountVectorizer
 
@@ -26,10 +26,7 @@ EVERY = 5  # iterations between averaged samples
 def prepare(folder, name, **where):
     """Split passages and write both parts; what they are."""
     X = CountVectorizer(**WORDS, dtype=np.float32).fit_transform(passages(**where))
-    train, test = split(X[np.diff(X.indptr) > 0], None)
-    save(folder, "train", train)
-    save(folder, "test", test)
-    return {"corpus": name, "n_documents": train.shape[0], "n_tokens": int(train.sum()), "n_test": test.shape[0]}
+    return prepared(name, X[np.diff(X.indptr) > 0], None, folder)
 
 
 def passages(wheels, wheel, file, column):
@@ -52,20 +49,18 @@ def passages(wheels, wheel, file, column):
 
 
 def measure(folder, kind, n_components, parameters, seed):
-    """Numbers of the topics of one fit, or what is missing."""
     if find_spec(kind) is None and not hasattr(sparsemix, kind):
         return {"missing": f"{kind} is not installed"}
     train, test = load(folder, "train"), load(folder, "test")
-    begun = time.process_time()
-    topics, prior, epochs = FITS.get(kind, ours)(train, n_components, seed, kind=kind, **parameters)
-    spent = time.process_time() - begun
+    fit = FITS.get(kind, ours)
+    (topics, prior, epochs), seconds = spent(lambda: fit(train, n_components, seed, kind=kind, **parameters))
     prior = np.broadcast_to(prior, n_components)  # that of scikit-learn is one number for all topics
     best, at = best_score(topics, test)
     words = {"distinct": top_words(topics, LISTED), "distinctive": distinctive_words(topics, LISTED)}
     return {
         **{name: len(np.unique(listed)) / listed.size for name, listed in words.items()},
         "npmi": npmi(topics, train), "best": best, "prior": at, "own": score(topics, test, prior),
-        "mass": float(np.sum(prior)), "epochs": epochs, "seconds": spent,
+        "mass": float(np.sum(prior)), "epochs": epochs, "seconds": seconds,
     }  # fmt: skip
 
 
@@ -76,7 +71,7 @@ def score(topics, test, prior):
 
 
 def best_score(topics, test):
-    """The best score at a prior that all topics share, and this prior: uphill from 0.08."""
+    """The best score at a prior that all topics share, and this prior: a local search from 0.08."""
     known, at = {}, PRIORS.index(0.08)
     while True:
         near = range(max(0, at - 1), min(len(PRIORS), at + 2))

@@ -1,4 +1,4 @@
-"""What ``skipgram.py`` measures, each in a child process: seconds of a token, scores, senses, vectors of documents."""
+"""Measurements of ``skipgram.py``, each in a child process: seconds of a token, scores, senses, document vectors."""
 
 import gzip
 import re
@@ -7,6 +7,7 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+from _measure import spent
 from scipy import sparse
 
 from sparsemix import SkipGramTopicModel, SparseSCVB0LDA, TokenSequences
@@ -76,15 +77,13 @@ def score(path, n_documents, n_components, n_passes, parameters):
     X, names = sequences(path, n_documents)
     train, test = split(X.shape[0])
     model = SkipGramTopicModel(n_components, n_words=len(names), max_iter=n_passes, random_state=0, **parameters)
-    start = time.process_time()
-    model.fit(X[train])
-    seconds = time.process_time() - start
+    _, seconds = spent(lambda: model.fit(X[train]))
     npmi = topic_coherence(model, counts_of(X[train], len(names)))
     return {"seconds": seconds, "score": model.score(X[test]), "npmi": float(npmi.mean()), "test": len(test)}
 
 
 def senses(path, n_documents, n_components, n_passes, n_pairs, parameters):
-    """Pseudo-words: pairs of words joined to one; how often the context tells which one stood there."""
+    """Pseudo-words: pairs of words joined to one; how often the context identifies the original word."""
     X, names = sequences(path, n_documents)
     frequency = np.bincount(X.data - 1, minlength=len(names))
     common = np.argsort(-frequency, kind="stable")[50:1050]
@@ -93,16 +92,14 @@ def senses(path, n_documents, n_components, n_passes, n_pairs, parameters):
     for first, second in pairs:
         joined.data[joined.data == second + 1] = first + 1
     model = SkipGramTopicModel(n_components, n_words=len(names), max_iter=n_passes, random_state=0, **parameters)
-    start = time.process_time()
-    model.fit(joined)
-    seconds = time.process_time() - start
+    _, seconds = spent(lambda: model.fit(joined))
     gamma = model.transform_words(joined, n_nonzero=16)
     correct, best = [], []
     rng = np.random.default_rng(1)
     for first, second in pairs:
         at = np.flatnonzero(joined.data == first + 1)
         is_second = truth[at] == second + 1
-        half = rng.random(len(at)) < 0.5  # one half says what each topic means, the other is asked
+        half = rng.random(len(at)) < 0.5  # one half gives the meaning of each topic, the other is the test
         if not (0 < is_second[half].mean() < 1) or half.all():
             continue
         rows = gamma[at]
@@ -119,9 +116,8 @@ def senses(path, n_documents, n_components, n_passes, n_pairs, parameters):
 def nearest_words(path, n_documents, n_components, n_passes, words, analogies):
     """The eight words that are nearest to each of some words, and five to b - a + c of each analogy."""
     X, names = sequences(path, n_documents)
-    start = time.process_time()
-    model = SkipGramTopicModel(n_components, n_words=len(names), max_iter=n_passes, random_state=0).fit(X)
-    seconds = time.process_time() - start
+    model = SkipGramTopicModel(n_components, n_words=len(names), max_iter=n_passes, random_state=0)
+    _, seconds = spent(lambda: model.fit(X))
     near = [[word, ", ".join(other for other, _ in model.most_similar(word, 8, names))]
             for word in words if word in names]  # fmt: skip
     vectors, number = model.word_vectors_, {name: v for v, name in enumerate(names)}
@@ -164,7 +160,7 @@ def labels_of(path):
 
 
 def classify(path, labels, n_documents, n_components, n_passes, method):
-    """Share of held-out documents whose label logistic regression tells from their vectors."""
+    """Share of held-out documents whose label logistic regression predicts from their vectors."""
     from sklearn.linear_model import LogisticRegression
     from sklearn.preprocessing import StandardScaler
 
@@ -173,16 +169,7 @@ def classify(path, labels, n_documents, n_components, n_passes, method):
     common, sizes = np.unique(y, return_counts=True)
     kept = np.flatnonzero(np.isin(y, [c for c, n in zip(common, sizes, strict=True) if c != "-" and n >= 100]))
     train, test = (kept[part] for part in split(len(kept), 0.3))
-    start = time.process_time()
-    if method == "word2vec":
-        vectors = word2vec_documents(X, len(names), n_components, n_passes)
-    elif method == "SparseSCVB0LDA":
-        counts = counts_of(X, len(names))
-        vectors = np.sqrt(SparseSCVB0LDA(n_components, max_iter=n_passes, random_state=0).fit_transform(counts))
-    else:
-        model = SkipGramTopicModel(n_components, n_words=len(names), max_iter=n_passes, random_state=0, **KINDS[method])
-        vectors = np.sqrt(model.fit(X).transform(X))
-    seconds = time.process_time() - start
+    vectors, seconds = spent(lambda: vectors_of(method, X, len(names), n_components, n_passes))
     scaler = StandardScaler().fit(vectors[train])
     classifier = LogisticRegression(C=0.05, max_iter=200)
     with warnings.catch_warnings():
@@ -190,6 +177,16 @@ def classify(path, labels, n_documents, n_components, n_passes, method):
         classifier.fit(scaler.transform(vectors[train]), y[train])
     accuracy = classifier.score(scaler.transform(vectors[test]), y[test])
     return {"seconds": seconds, "accuracy": accuracy, "n_labels": len(set(y[kept])), "n_test": len(test)}
+
+
+def vectors_of(method, X, n_words, n_components, n_passes):
+    if method == "word2vec":
+        return word2vec_documents(X, n_words, n_components, n_passes)
+    if method == "SparseSCVB0LDA":
+        model = SparseSCVB0LDA(n_components, max_iter=n_passes, random_state=0)
+        return np.sqrt(model.fit_transform(counts_of(X, n_words)))
+    model = SkipGramTopicModel(n_components, n_words=n_words, max_iter=n_passes, random_state=0, **KINDS[method])
+    return np.sqrt(model.fit(X).transform(X))
 
 
 def word2vec_documents(X, n_words, size, n_passes):

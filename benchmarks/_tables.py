@@ -102,8 +102,8 @@ def make(records, lines):
     keys = pd.DataFrame({heading: text(data, field) for heading, field in words.items()})
     rank = keys.iloc[:, 0].map({value: i for i, value in enumerate(keys.iloc[:, 0].unique())})
     keys, data = (part.loc[rank.sort_values(kind="stable").index] for part in (keys, data))
-    beside = text(data, across).loc[rank.index] if across else pd.Series("", data.index)
-    groups = dict(iter(data.groupby([*(keys[name] for name in keys), beside.loc[data.index]], sort=False)))
+    group_of = text(data, across).loc[rank.index] if across else pd.Series("", data.index)
+    groups = dict(iter(data.groupby([*(keys[name] for name in keys), group_of.loc[data.index]], sort=False)))
     rows = {}
     for (*key, value), group in groups.items():
         check_alike(group)
@@ -112,7 +112,7 @@ def make(records, lines):
                 for heading, template in numbers.items()}  # fmt: skip
         first = next(iter(words))
         row[first] += TUNED if group["tuned"].any() and not row[first].endswith(TUNED) else ""
-    header = [*words, *(f"{value}: {name}" if across else name for value in beside.unique() for name in numbers)]
+    header = [*words, *(f"{value}: {name}" if across else name for value in group_of.unique() for name in numbers)]
     spread = "errors" if any("{error " in template for template in numbers.values()) else "deviations"
     cells = pd.DataFrame(list(rows.values()), columns=header).fillna("")
     return Table(cells, len(words), notes(data.loc[rank.index], [len(group) for group in groups.values()], spread))

@@ -1,12 +1,13 @@
-"""What ``threads.py`` measures, in a child process: fits with one thread and with several in turn, and the machine."""
+"""Measurements of ``threads.py``, in a child process: fits with one thread and several in turn, and the machine."""
 
 import hashlib
 import time
 import warnings
 
 import numpy as np
-from _tasks import timed
-from _topics_ours import estimator, passes
+from _clock import observe
+from _mixture_tasks import timed
+from _topics_ours import estimator
 from _topics_tasks import load
 from sklearn.exceptions import ConvergenceWarning
 
@@ -21,7 +22,7 @@ TRIAD, ROUNDS = 1 << 25, 5
 MODELS = (2, 8, 16)
 
 
-def fits(folder, path, n_components, n_jobs, max_iter, rounds, parameters):
+def fits(folder, path, n_components, n_jobs, max_iter, rounds):
     """Seconds of fits and of their epochs with one thread and with ``n_jobs``, in turn, and what explains them."""
     X = load(folder, "train")
     alone, moved, spent = Alone(), Moved(), {"visits": 0.0}
@@ -33,12 +34,12 @@ def fits(folder, path, n_components, n_jobs, max_iter, rounds, parameters):
             epochs = Laps(alone)
             wishes = {"n_components": n_components, "n_jobs": threads, "tol": 0.0, "random_state": 0}
             given = {"max_iter": max_iter} if max_iter else {}
-            model = estimator(path, wishes | given, given | parameters)
+            model = estimator(path, wishes | given, given)
             moved.counts = threads == 1 and number == 0
             spent["visits"], begun = 0.0, epochs.now()
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)
-                model.set_callbacks(passes(epochs)).fit(X)
+                model.set_callbacks(observe(epochs)).fit(X)
             kept[threads].append(np.diff([begun, *epochs.kept, epochs.now()], axis=0))
             if threads == 1:
                 visits = spent["visits"]
@@ -77,18 +78,16 @@ class Alone:
         Workers.map = shares
 
     def now(self):
-        """So far."""
         return time.thread_time() - self.shared
 
 
 class Laps:
-    """In the place of a clock: seconds by the clock, and alone, before the first epoch and after each."""
+    """Replaces a clock: wall seconds, and seconds alone, before the first epoch and after each."""
 
     def __init__(self, alone):
         self.alone, self.kept = alone, []
 
     def now(self):
-        """Both."""
         return time.perf_counter(), self.alone.now()
 
     def epoch(self, passes, topics=None):  # noqa: ARG002
@@ -117,7 +116,6 @@ class Moved:
         gibbs_sampler.SplitSums.__init__ = noted
 
     def add(self, sums, x, resp):
-        """A chunk was visited."""
         size, nnz, table = np.dtype(sums.dtype).itemsize, len(x.indices), sums.table
         rows = len(sums.words) * table.shape[1] * size
         if isinstance(table, PackedCounts):
@@ -132,12 +130,12 @@ class Moved:
             self.longest[n] += ends.max()
 
     def even(self, n):
-        """The share of their time that so many threads are busy while documents are visited."""
+        """The share of time that n threads are busy while they visit documents."""
         return self.work / (n * self.longest[n])
 
 
 def triad(threads):
-    """Bytes a second of c = a + b, read and written, by so many threads.
+    """Bytes a second of c = a + b, read and written, by this number of threads.
 
     That is the triad of the STREAM benchmark less its factor, for which NumPy has no loop.
     """

@@ -2,7 +2,7 @@
 
 A contestant is made from documents and a setting (conversion of the documents is outside the clock), and has
 
-* ``learn(clock)``: train until the clock says that time is up, telling it of every epoch (``Clock.epoch``);
+* ``learn(clock)``: train until the clock says that time is up, and report every epoch (``Clock.epoch``);
 * ``topics()``: (K, V) weights, as of the last epoch;
 * ``documents(X)``, ``proportions(documents)``: new documents as the package wants them, and their topics (n, K).
 """
@@ -10,9 +10,8 @@ A contestant is made from documents and a setting (conversion of the documents i
 import importlib
 import warnings
 from dataclasses import dataclass
-from itertools import count
 
-from _epochs import Epochs
+from _clock import observe
 from sklearn.exceptions import ConvergenceWarning
 
 UNLIMITED = 1_000_000
@@ -27,7 +26,6 @@ class Setting:
     n_components: int
     doc_topic_prior: float | None
     topic_word_prior: float | None
-    n_jobs: int = 1
     seed: int = 0
 
 
@@ -40,12 +38,12 @@ class Estimator:
 
     def __init__(self, X, setting, path, own_end=False, **parameters):
         wishes = {} if own_end else {"max_iter": UNLIMITED, "tol": 0.0}
-        wishes |= {"n_components": setting.n_components, "n_jobs": setting.n_jobs, "random_state": setting.seed}
+        wishes |= {"n_components": setting.n_components, "random_state": setting.seed}
         self.model = estimator(path, wishes, parameters)
         self.X = X
 
     def learn(self, clock):
-        self.model.set_callbacks(passes(clock))
+        self.model.set_callbacks(observe(clock))
         clock.begin()
         self.model.fit(self.X)
         self.model.set_callbacks()
@@ -73,8 +71,3 @@ def estimator(path, wishes, parameters):
         wishes = wishes | {"max_iter": AVERAGED_FIT}
     return kind(**({key: value for key, value in wishes.items() if key in known} | parameters))
 
-
-def passes(clock):
-    """Callback that tells a clock of the initialisation and of each epoch of a fit."""
-    done = count(1)
-    return Epochs(lambda: clock.epoch(0), lambda model: clock.epoch(next(done), lambda: model.components_))

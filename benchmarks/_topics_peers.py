@@ -1,39 +1,36 @@
 """Topic models of other packages as contestants; ``_topics_ours`` says what a contestant is.
 
-Where nothing else is said, parameters are the package's defaults; so are priors that the setting does not give.
+Other parameters are the package's defaults; so are priors that the setting does not give.
 """
 
-import os
-import tempfile
-from pathlib import Path
+from itertools import count
 
 import numpy as np
-from _topics_clock import TimeIsUpError
-from _topics_ours import UNLIMITED
+from _clock import TimeIsUpError
+from _topics_ours import UNLIMITED, Estimator
 from sklearn.decomposition import LatentDirichletAllocation
 
-# Entries of a piece of a batch pass, after which the clock is looked at, and how many there are for each word at least:
-# a piece costs a sum over the table of topics and words.
+# Entries of a piece of a batch epoch, after which the clock may stop it, and the fewest for each word: a piece costs a
+# sum over the table of topics and words.
 PIECE, PIECE_PER_WORD = 50_000, 5
 
 
 class TimedAllocation(LatentDirichletAllocation):
-    """scikit-learn's model, telling ``clock`` of each step and stopping when it says so."""
+    """scikit-learn's model, which reports each epoch to ``clock`` and stops when time is up."""
 
     def _init_latent_vars(self, *args, **options):
         super()._init_latent_vars(*args, **options)
-        self.passes = 0.0
+        self.passes = count(1)
         self.clock.epoch(0)
 
-    def _em_step(self, X, total_samples, *args, **options):
-        super()._em_step(X, total_samples, *args, **options)
-        self.passes += X.shape[0] / total_samples
-        if self.clock.epoch(round(self.passes, 6), lambda: self.components_):
+    def _em_step(self, X, *args, **options):
+        super()._em_step(X, *args, **options)
+        if self.clock.epoch(next(self.passes), lambda: self.components_):
             raise TimeIsUpError
 
     def _e_step(self, X, *args, **options):
         """The sums of a batch are those of its pieces."""
-        if self.learning_method == "online" or not hasattr(self, "clock"):
+        if not hasattr(self, "clock"):
             return super()._e_step(X, *args, **options)
         n_pieces = min(X.shape[0], -(-X.nnz // max(PIECE, PIECE_PER_WORD * X.shape[1])))
         sums = 0.0
@@ -43,14 +40,14 @@ class TimedAllocation(LatentDirichletAllocation):
         return None, sums
 
 
-class ScikitLearn:
-    """LatentDirichletAllocation in batches or online."""
+class ScikitLearn(Estimator):
+    """LatentDirichletAllocation in batches."""
 
-    def __init__(self, X, setting, learning_method):
+    def __init__(self, X, setting):
         self.X = X
         self.model = TimedAllocation(
             setting.n_components, doc_topic_prior=setting.doc_topic_prior, topic_word_prior=setting.topic_word_prior,
-            n_jobs=setting.n_jobs, learning_method=learning_method, max_iter=UNLIMITED, random_state=setting.seed,
+            max_iter=UNLIMITED, random_state=setting.seed,
         )  # fmt: skip
 
     def learn(self, clock):
@@ -60,15 +57,6 @@ class ScikitLearn:
             self.model.fit(self.X)
         except TimeIsUpError:
             del self.model.clock
-
-    def topics(self):
-        return self.model.components_
-
-    def documents(self, X):
-        return X
-
-    def proportions(self, documents):
-        return self.model.transform(documents)
 
 
 class Gensim:
@@ -123,22 +111,12 @@ class Gensim:
 
 
 class Tomotopy:
-    """LDAModel, collapsed Gibbs sampling; the prior of documents is learned, as by default, unless one is given.
+    """LDAModel, collapsed Gibbs sampling; it learns the prior of documents, its default, unless one is given."""
 
-    Parameters
-    ----------
-    window : int
-        The topics are the mean over about so many of the last samples, one every ``EVERY`` epochs; 1 is the last alone.
-    """
-
-    EVERY = 5
-
-    def __init__(self, X, setting, window=1):
+    def __init__(self, X, setting):
         import tomotopy
 
-        self.n_jobs, self.window, self.n_words = setting.n_jobs, window, X.shape[1]
-        scheme = tomotopy.ParallelScheme
-        self.workers = {"workers": setting.n_jobs, "parallel": scheme.NONE if setting.n_jobs == 1 else scheme.DEFAULT}
+        self.n_words, self.workers = X.shape[1], {"workers": 1, "parallel": tomotopy.ParallelScheme.NONE}
         priors = {"alpha": setting.doc_topic_prior, "eta": setting.topic_word_prior}
         priors = {name: prior for name, prior in priors.items() if prior is not None}
         self.model = tomotopy.LDAModel(k=setting.n_components, seed=1 + setting.seed, **priors)
@@ -147,7 +125,6 @@ class Tomotopy:
         self.names = np.array([str(word) for word in range(self.n_words)], dtype=object)
         for words in self.tokens(X):
             self.model.add_doc(words)
-        self.mean, self.n_samples = None, 0
 
     def tokens(self, X):
         counts = X.data.astype(np.int64)
@@ -158,87 +135,20 @@ class Tomotopy:
         clock.begin()
         self.model.train(0, **self.workers)
         clock.epoch(0)
-        step = 1 if self.window == 1 else self.EVERY
-        passes, over = 0, False
-        while not over:
-            self.model.train(step, **self.workers)
-            passes += step
-            if self.window > 1:
-                with clock.paused():
-                    self.add_sample()
-            over = clock.epoch(passes, self.topics)
+        for passes in count(1):
+            self.model.train(1, **self.workers)
+            if clock.epoch(passes, self.topics):
+                return
 
-    def add_sample(self):
-        self.n_samples += 1
-        share = max(1 / self.n_samples, 1 / self.window)
-        sample = self.sample()
-        self.mean = sample if self.mean is None else (1 - share) * self.mean + share * sample
-
-    def sample(self):
+    def topics(self):
         words = np.array([int(name) for name in self.model.used_vocabs])
         out = np.zeros((self.model.k, self.n_words), dtype=np.float32)
         for k, row in enumerate(out):
             row[words] = self.model.get_topic_word_dist(k)
         return out
 
-    def topics(self):
-        return self.sample() if self.window == 1 else self.mean
-
     def documents(self, X):
         return [self.model.make_doc(words) for words in self.tokens(X)]
 
     def proportions(self, documents):
         return np.array(self.model.infer(documents, **self.workers)[0])
-
-
-class BigArtm:
-    """ARTM with smoothing of topics and proportions by the priors, which is EM for LDA; epochs over all documents."""
-
-    def __init__(self, X, setting):
-        self.folder = tempfile.TemporaryDirectory()
-        os.chdir(self.folder.name)  # the library writes its logs where it runs
-        import artm
-
-        self.n_words = X.shape[1]
-        write_bag_of_words(X, Path(self.folder.name), "corpus")
-        self.batches = artm.BatchVectorizer(
-            data_path=self.folder.name, data_format="bow_uci", collection_name="corpus", target_folder="batches"
-        )
-        self.model = artm.ARTM(
-            num_topics=setting.n_components, dictionary=self.batches.dictionary, num_processors=setting.n_jobs,
-            cache_theta=False, show_progress_bars=False, seed=1 + setting.seed,
-            regularizers=[] if setting.doc_topic_prior is None else [
-                artm.SmoothSparsePhiRegularizer(name="topics", tau=setting.topic_word_prior),
-                artm.SmoothSparseThetaRegularizer(name="proportions", tau=setting.doc_topic_prior),
-            ],
-        )  # fmt: skip
-
-    def learn(self, clock):
-        clock.begin()
-        clock.epoch(0)
-        passes, over = 0, False
-        while not over:
-            self.model.fit_offline(self.batches, num_collection_passes=1)
-            passes += 1
-            with clock.paused():  # not in the fork that scores: the library has its own threads
-                self.read_topics()
-            over = clock.epoch(passes, self.topics)
-
-    def read_topics(self):
-        table = self.model.phi_
-        words = [int(name[-1] if isinstance(name, tuple) else name) for name in table.index]
-        self.phi = np.zeros((table.shape[1], self.n_words), dtype=np.float32)
-        self.phi[:, words] = table.to_numpy().T
-
-    def topics(self):
-        return self.phi
-
-
-def write_bag_of_words(X, folder, name):
-    """Files in the format of the UCI collection, words by their numbers."""
-    entries = X.tocoo()
-    lines = zip((entries.row + 1).tolist(), (entries.col + 1).tolist(), entries.data.astype(int).tolist(), strict=True)
-    with open(folder / f"docword.{name}.txt", "w", encoding="ascii") as file:
-        file.write(f"{X.shape[0]}\n{X.shape[1]}\n{X.nnz}\n")
-        file.writelines(f"{d} {w} {n}\n" for d, w, n in lines)
-    (folder / f"vocab.{name}.txt").write_text("\n".join(map(str, range(X.shape[1]))) + "\n", encoding="ascii")

@@ -1,4 +1,4 @@
-"""What is measured of topic models, each function in its own child process.
+"""Measurements of topic models, each function in its own child process.
 
 ``folder`` holds the corpus: training and held-out documents as arrays of CSR matrices.
 """
@@ -10,8 +10,8 @@ import time
 from pathlib import Path
 
 import numpy as np
+from _clock import Clock
 from _measure import peak_resident_bytes, resident_bytes
-from _topics_clock import Clock
 from _topics_ours import Setting
 from scipy import sparse
 
@@ -30,20 +30,24 @@ PARTS = ("data", "indices", "indptr")
 
 def prepare(path, n_test, folder):
     """Split a corpus and write both parts; what it is."""
-    X = sparse.csr_matrix(load_docstrings().data if path is None else load_bag_of_words(path, False).data)
-    X = X.astype(np.float32)
-    train, test = split(X[np.diff(X.indptr) > 0], n_test)
+    name, X = corpus(path)
+    return prepared(name, X, n_test, folder)
+
+
+def corpus(path=None):
+    """Name and counts of a UCI bag of words, without empty documents; docstrings without a path."""
+    X = sparse.csr_matrix(load_docstrings().data if path is None else load_bag_of_words(path, vocabulary=False).data)
+    name = "docstrings" if path is None else Path(path).name.removeprefix("docword.").split(".")[0]
+    return name, X[np.diff(X.indptr) > 0].astype(np.float32)
+
+
+def prepared(name, X, n_test, folder):
+    """Write training and held-out documents; what they are."""
+    train, test = split(X, n_test)
     save(folder, "train", train)
     save(folder, "test", test)
-    return {
-        "corpus": "docstrings" if path is None else Path(path).name.removeprefix("docword.").split(".")[0],
-        "n_documents": train.shape[0],
-        "n_words": train.shape[1],
-        "n_entries": int(train.nnz),
-        "n_tokens": int(train.sum(dtype=np.float64)),
-        "n_test": test.shape[0],
-        "unigram": document_completion(train.sum(axis=0).reshape(1, -1).view(np.ndarray), test, doc_topic_prior=1.0),
-    }
+    return {"corpus": name, "n_documents": train.shape[0], "n_tokens": int(train.sum(dtype=np.float64)),
+            "n_test": test.shape[0]}  # fmt: skip
 
 
 def split(X, n_test):
@@ -73,23 +77,31 @@ def load(folder, name):
 
 def curve(folder, contestant, setting, seconds, of_processor):
     """Score and coherence against epochs and seconds of one contestant."""
-    setting, contestant = Setting(**setting), dict(contestant)
     train, test = load(folder, "train"), load(folder, "test")
 
     def score(topics):
-        value = document_completion(
-            topics, test, doc_topic_prior=setting.doc_topic_prior, test_fraction=0.2, split="type", random_state=0
-        )
-        coherence = npmi(topics, train)
-        print(f" {value:.3f} ({coherence:.3f})", end="", file=sys.stderr, flush=True)
-        return value, coherence
+        prior = setting["doc_topic_prior"]
+        return document_completion(
+            topics, test, doc_topic_prior=prior, test_fraction=0.2, split="type", random_state=0
+        ), npmi(topics, train)
 
-    clock = Clock(seconds, score, of_processor, contestant.pop("epochs", None))
-    _, n_bytes = learn(train, contestant, setting, clock)
+    return follow(train, score, contestant, setting, seconds, of_processor)
+
+
+def follow(train, score, contestant, setting, seconds, of_processor):
+    """Scores of the topics of one contestant against epochs and seconds, its speed and memory."""
+
+    def printed(topics):
+        values = score(topics)
+        print(*(f"{value:.3f}" for value in values), file=sys.stderr, flush=True)
+        return values
+
+    contestant = dict(contestant)
+    clock = Clock(seconds, printed, of_processor, contestant.pop("epochs", None))
+    _, n_bytes = learn(train, contestant, Setting(**setting), clock)
     rate = clock.passes_per_second()
     return {
         "checkpoints": clock.checkpoints,
-        "start_seconds": clock.epochs[0][1],
         "tokens_per_second": None if rate is None else rate * float(train.sum(dtype=np.float64)),
         "cpu_share": clock.cpu_seconds / clock.seconds,
         "bytes": n_bytes,
@@ -119,7 +131,7 @@ def npmi(topics, train):
 
 
 def transform(folder, contestant, setting, seconds, of_processor):
-    """Speed of the proportions of new documents, and how well they foretell hidden words."""
+    """Speed of the proportions of new documents, and how well they predict hidden words."""
     setting = Setting(**setting)
     A, B = split_by_type(load(folder, "test"), test_fraction=0.2, random_state=0)
     A, B = (sparse.csr_matrix(part[np.diff(B.indptr) > 0]) for part in (A, B))
@@ -135,19 +147,18 @@ def transform(folder, contestant, setting, seconds, of_processor):
     topics = np.asarray(learner.topics(), dtype=np.float64)
     topics = topics / topics.sum(axis=1, keepdims=True)
     return {
-        "passes": clock.epochs[-1][0],
         "documents_per_second": A.shape[0] / seconds,
-        "tokens_per_second": float(A.sum(dtype=np.float64)) / seconds,
         "cpu_share": cpu_seconds / seconds,
-        "score": foretold(theta, topics, B),
+        "score": log_likelihood(theta, topics, B),
         "dense_score": document_completion(topics, load(folder, "test"), doc_topic_prior=setting.doc_topic_prior),
     }
 
 
-def foretold(theta, topics, B):
-    """Mean log probability of the tokens of B."""
-    total = 0.0
-    for d in range(B.shape[0]):
-        entries = slice(B.indptr[d], B.indptr[d + 1])
-        total += B.data[entries] @ np.log(np.maximum(theta[d] @ topics[:, B.indices[entries]], FLOOR))
-    return float(total / B.sum(dtype=np.float64))
+def log_likelihood(theta, topics, X):
+    """Mean log probability of the tokens of X under these proportions of its documents."""
+    return float(X.data @ np.log(np.maximum(probabilities(theta, topics, X), FLOOR)) / X.data.sum(dtype=np.float64))
+
+
+def probabilities(theta, topics, X):
+    """Of the token of each entry of X, sum_k theta_dk phi_kv."""
+    return np.concatenate([theta[d] @ topics[:, X.indices[X.indptr[d] : X.indptr[d + 1]]] for d in range(X.shape[0])])

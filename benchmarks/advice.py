@@ -1,4 +1,4 @@
-"""Advice of docstrings, measured: a row follows the advice, and says which figure must move.
+"""Advice of docstrings, measured: a row follows the advice, and names the figure that must move.
 
 python benchmarks/advice.py                     all rows, eight seeds each: minutes
 python benchmarks/advice.py --only SparseLDA    rows whose estimator, parameter or words contain this
@@ -9,7 +9,6 @@ larger than two of its standard errors. ``tests/benchmarks/test_advice.py`` find
 docstrings, and requires rows that hold.
 """
 
-import argparse
 import time
 import warnings
 from statistics import mean, stdev
@@ -17,7 +16,7 @@ from typing import NamedTuple
 
 import _advice_data
 from _advice_data import FIGURES
-from _results import add_options, recorder
+from _results import parser_of, recorder
 from threadpoolctl import threadpool_limits
 
 import sparsemix
@@ -151,12 +150,10 @@ def measure(record, row, n_seeds):
 
 
 def main():
-    """All rows."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("--only", default="", metavar="TEXT", help="rows with this in estimator, parameter or words")
     parser.add_argument("--seeds", type=int, default=8)
     parser.add_argument("--quick", action="store_true", help="two seeds")
-    add_options(parser)
     options = parser.parse_args()
     record = recorder(options)
     chosen = [row for row in ROWS if options.only in f"{row.estimator} {label(row)}"]

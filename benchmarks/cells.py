@@ -8,15 +8,14 @@ Every contestant runs in its own process, pinned to one core, the same cells and
 defaults. README.md has the rest.
 """
 
-import argparse
 import json
 import sys
 import tempfile
 from importlib.util import find_spec
 
-from _measure import CORES, MeasurementError, run
-from _results import add_options, recorder
-from topics import NOT_PARAMETERS, PEERS, PRIORS, names
+from _measure import CORES, MeasurementError, attempt, run
+from _results import by_commas, parser_of, recorder
+from topics import NOT_PARAMETERS, PEERS, names, ours, peer
 
 SIZES = {False: (2_000, 20_000, 1_000), True: (20_000, 100_000, 3_000)}
 N_TEST = 300
@@ -24,21 +23,11 @@ N_TEST = 300
 
 def contestants(options, n_components):
     """Labels, and what a child needs to make each contestant."""
-    if options.ours:
-        yield "SparseSCVB0LDA", {
-            "package": "sparsemix", "adapter": "_topics_ours:Estimator", "path": "sparsemix:SparseSCVB0LDA",
-            **options.params,
-        }  # fmt: skip
-    for name in options.peers:
-        package, adapter, arguments = PEERS[name]
-        yield name, {
-            "package": package, "adapter": f"_topics_peers:{adapter}", "priors": PRIORS["5/K"](n_components),
-            **arguments,
-        }  # fmt: skip
+    own = {"SparseSCVB0LDA": ours("SparseSCVB0LDA", **options.params)} if options.ours else {}
+    return own | {name: peer(name, "5/K", n_components) for name in options.peers}
 
 
 def measure(options, n_components, folder, keep):
-    """A record for each contestant."""
     n_cells, n_regions, each = SIZES[options.full]
     n_cells = options.cells or n_cells
     corpus = run(
@@ -51,13 +40,13 @@ def measure(options, n_components, folder, keep):
         "n_components": n_components, "doc_topic_prior": min(0.1, 5.0 / n_components), "topic_word_prior": None,
         "seed": 0,
     }  # fmt: skip
-    for label, contestant in contestants(options, n_components):
-        print(f"{label} ...", end="", file=sys.stderr, flush=True)
-        result = run(
-            "_cells_tasks:curve", options.cores, n_threads=1, folder=folder, contestant=contestant, setting=setting,
-            seconds=options.seconds, of_processor=options.cpu,
+    for label, contestant in contestants(options, n_components).items():
+        result = attempt(
+            label, "_cells_tasks:curve", options.cores, n_threads=1, folder=folder, contestant=contestant,
+            setting=setting, seconds=options.seconds, of_processor=options.cpu,
         )  # fmt: skip
-        print(file=sys.stderr)
+        if result is None:
+            continue
         curve = [{"passes": p, "seconds": round(s, 2), "nats": round(nats, 4), "shares": round(shares, 3),
                   "apart": round(apart, 3)} for p, s, nats, shares, apart in result["checkpoints"]]  # fmt: skip
         end = curve[-1] | {"tokens_per_second": result["tokens_per_second"]}
@@ -71,18 +60,17 @@ def measure(options, n_components, folder, keep):
 
 
 def parse(arguments=None):
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__)
     add = parser.add_argument
     add("--full", action="store_true", help="20,000 cells of 3,000 among 100,000 regions")
     add("--cells", type=int, help="another number of cells")
-    add("--K", type=lambda text: [int(part) for part in text.split(",")], default=[50], help="by commas (default: 50)")
+    add("--K", type=by_commas(int), default=[50], help="by commas (default: 50)")
     add("--seconds", type=float, default=20.0, help="of training for each contestant (default: %(default)g)")
-    add("--peers", type=names(PEERS), default=None, help="others, by commas, or none (default: tomotopy, if installed)")
+    add("--peers", type=names(PEERS), default=None, help="by commas, or none (default: tomotopy, if installed)")
     add("--no-ours", dest="ours", action="store_false", help="other packages alone")
     add("--params", type=json.loads, default={}, metavar="JSON", help="parameters of ours")
-    add("--cpu", action="store_true", help="seconds of the processor, where others work on the machine too")
-    add("--cores", type=lambda text: [int(text)], default=CORES[:1], help="number of the core to use")
-    add_options(parser)
+    add("--cpu", action="store_true", help="seconds of the processor, for a machine with other work")
+    add("--cores", type=by_commas(int), default=CORES[:1], help="number of the core to use")
     options = parser.parse_args(arguments)
     if options.peers is None:
         options.peers = ["tomotopy"] if find_spec("tomotopy") else []
@@ -90,7 +78,6 @@ def parse(arguments=None):
 
 
 def main():
-    """Measure one K after another."""
     options = parse()
     keep = recorder(options)
     for n_components in options.K:

@@ -127,7 +127,6 @@ def row(task, base, head):
 
 
 def main():
-    """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("base", help="a revision that git knows")
     parser.add_argument("--rounds", type=int, default=5)

@@ -9,20 +9,17 @@ the L largest of K weights, whose worst case they bound by K and ours by K log L
 and the same prior for all; seconds are those of the processor.
 """
 
-import argparse
-import time
 import warnings
 
 import numpy as np
-from _results import add_options, recorder
-from _topics_tasks import split
-from scipy import sparse
+from _measure import spent
+from _results import parser_of, recorder
+from _topics_tasks import corpus, split
 from sklearn.exceptions import ConvergenceWarning
 from sparsemix._kernels.vectors._topl import top_l_responsibilities
 from threadpoolctl import threadpool_limits
 
 from sparsemix import SparseLDA
-from sparsemix.datasets import load_bag_of_words, load_docstrings
 from sparsemix.metrics import document_completion, topic_coherence
 
 VARIANTS = {
@@ -39,11 +36,8 @@ VARIANTS = {
 
 
 def topics(record, path, n_documents, n_components, n_seeds, labels):
-    """Fits of each variant."""
-    X = sparse.csr_matrix(load_docstrings().data if path is None else load_bag_of_words(path, False).data)
-    X = X[:n_documents].astype(np.float32)
-    train, test = split(X[np.diff(X.indptr) > 0], None)
-    name = "docstrings" if path is None else str(path).rpartition("docword.")[2].split(".")[0]
+    name, X = corpus(path)
+    train, test = split(X[:n_documents], None)
     for label, parameters in ((label, VARIANTS[label]) for label in labels):
         fits = [fit(train, test, n_components, parameters, seed) for seed in range(n_seeds)]
         seconds, *scores = zip(*fits, strict=True)
@@ -63,9 +57,7 @@ def fit(train, test, n_components, parameters, seed):
         parameters = {"doc_topic_prior": float(parameters["doc_topic_prior"].removesuffix("/K")) / n_components}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        begun = time.process_time()
-        model = SparseLDA(n_components, random_state=seed, **parameters).fit(train)
-        seconds = time.process_time() - begun
+        model, seconds = spent(lambda: SparseLDA(n_components, random_state=seed, **parameters).fit(train))
     nats = document_completion(model, test, doc_topic_prior=0.1, test_fraction=0.2, split="type", random_state=0)
     npmi = float(topic_coherence(model, train).mean())
     bound = float(model.lower_bound_) / (1.0 if abs(model.lower_bound_) < 100 else float(train.sum()))
@@ -74,14 +66,14 @@ def fit(train, test, n_components, parameters, seed):
 
 
 def selection(record, n_rows, sizes, widths):
-    """Microseconds a row of ours (with its softmax) and of NumPy's introselect alone, on kind weights and unkind."""
+    """Microseconds a row of our selection (with its softmax) and of NumPy's introselect, on two orders of weights."""
     rng = np.random.default_rng(0)
     for n_components in sizes:
         drawn = rng.normal(size=(n_rows, n_components))
         for order, weights in (("random", drawn), ("increasing", np.sort(drawn, axis=1))):
             for n_nonzero in widths:
                 for name, choose in (("top_l_responsibilities", ours), ("numpy.argpartition", introselect)):
-                    seconds = min(timed(choose, weights, n_nonzero) for _ in range(5))
+                    seconds = min(spent(lambda: choose(weights, n_nonzero))[1] for _ in range(5))  # noqa: B023
                     record.add(
                         "departures-selection", f"{order}, K={n_components:,}", name,
                         {"microseconds": round(1e6 * seconds / n_rows, 3)}, seed=0, seconds=seconds,
@@ -90,33 +82,22 @@ def selection(record, n_rows, sizes, widths):
 
 
 def ours(weights, n_nonzero):
-    """As mixtures select."""
     n = len(weights)
     top_l_responsibilities(weights, np.empty((n, n_nonzero), np.int32), np.empty((n, n_nonzero)), np.empty(n))
 
 
 def introselect(weights, n_nonzero):
-    """As the paper selects."""
     np.argpartition(weights, -n_nonzero, axis=1)
 
 
-def timed(choose, weights, n_nonzero):
-    """Seconds of the processor."""
-    begun = time.process_time()
-    choose(weights, n_nonzero)
-    return time.process_time() - begun
-
-
 def main():
-    """Both parts."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("--data", metavar="PATH", help="UCI bag of words (default: docstrings)")
     parser.add_argument("--K", type=int, default=50)
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--variants", nargs="+", choices=VARIANTS, default=list(VARIANTS), metavar="NAME")
     parser.add_argument("--only", choices=["topics", "selection"])
     parser.add_argument("--quick", action="store_true")
-    add_options(parser)
     options = parser.parse_args()
     record = recorder(options)
     with threadpool_limits(1):

@@ -1,4 +1,4 @@
-"""Clusters of embeddings, and of short texts, compared with what people use for them.
+"""Clusters of embeddings, and of short texts, compared with common methods.
 
 python benchmarks/embeddings.py rows --data FOLDER
 python benchmarks/embeddings.py short --data FOLDER
@@ -8,13 +8,12 @@ k-means of faiss, MiniBatchKMeans and HDBSCAN. ``short``: word counts of titles 
 compared with the same model by Gibbs sampling (GSDMM). benchmarks/README.md says what is compared and how.
 """
 
-import argparse
 import sys
 import tempfile
 from pathlib import Path
 
 from _measure import CORES, run
-from _results import add_options, recorder
+from _results import parser_of, recorder
 
 # Corpora with rows to read of each, numbers of an embedding, and the K that are fitted.
 ROWS = {
@@ -33,8 +32,7 @@ MOST = {"hdbscan 8000": 100} | dict.fromkeys(("minibatch k-means", "diag", "tied
 
 
 def parse(arguments=None):
-    """Options of the command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__)
     add = parser.add_argument
     add("experiment", choices=("rows", "short"), nargs="+")
     add("--data", metavar="FOLDER", required=True, help="with docword.NAME.txt[.gz] and labels.NAME.txt[.gz]")
@@ -45,7 +43,6 @@ def parse(arguments=None):
     add("--seeds", type=int, default=1, help="fits of each, with seeds from 0 on")
     add("--cache", metavar="FOLDER", help="where embeddings are kept between runs")
     add("--quick", action="store_true", help="tiny sizes: shows that everything runs")
-    add_options(parser)
     return parser.parse_args(arguments)
 
 
@@ -74,7 +71,6 @@ def fit(options, record, name, k, about, **arguments):
 
 
 def rows(options, record, cache):
-    """Embeddings."""
     for corpus in chosen(options.corpora, ROWS):
         n_rows, sizes = ROWS[corpus]
         n_rows, sizes = (1500, {16: (20,)}) if options.quick else (n_rows, sizes)
@@ -103,7 +99,6 @@ def short(options, record, cache):
 
 
 def main():
-    """Run the experiments."""
     options = parse()
     record = recorder(options)
     with tempfile.TemporaryDirectory() as folder:

@@ -9,13 +9,12 @@ compared by the adjusted Rand index. Nothing but the number of components and th
 were chosen on the data that ``TUNED_ON`` names, theirs were not; tables mark it.
 """
 
-import argparse
-import time
 import warnings
 
 import numpy as np
+from _measure import spent
 from _patches import from_folder
-from _results import add_options, recorder
+from _results import parser_of, recorder
 from sklearn import datasets
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
@@ -84,7 +83,6 @@ def counts():
 
 
 def diabetes():
-    """Measurements of patients, who have no labels."""
     return datasets.load_diabetes(scaled=False).data, None
 
 
@@ -105,9 +103,7 @@ def measure(name, X, X_test, y_test, n_components, **params):
     """Scores and seconds of one fit; the Rand index is None without labels."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        start = time.process_time()
-        mixture = CLASSES[name](n_components=n_components, **params).fit(X)
-        seconds = time.process_time() - start
+        mixture, seconds = spent(lambda: CLASSES[name](n_components=n_components, **params).fit(X))
     rand = None if y_test is None else adjusted_rand_score(y_test, mixture.predict(X_test))
     alive = float((mixture.weights_ > 0.1 / n_components).mean())
     return {"score": float(mixture.score(X_test)), "rand": rand, "alive": alive}, seconds
@@ -157,7 +153,7 @@ def large(record, name, X, X_test, y_test, n_components, rivals=("GaussianMixtur
         about = describe(each, n_components, "full")
         about["parameters"]["max_iter"] = max_iter
         record.add("mixture-defaults-large", f"{name}, {len(X):,} rows", scores=scores, seed=0,
-                              split=f"{len(X_test):,} rows held out", seconds=seconds, **about)  # fmt: skip
+                   split=f"{len(X_test):,} rows held out", seconds=seconds, **about)  # fmt: skip
 
 
 def colours():
@@ -169,14 +165,10 @@ def colours():
 
 
 def main():
-    """All sections."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("--images", metavar="DIR", help="folder of grey PNG images for patches")
-    parser.add_argument("--rows", type=int, default=200_000, help="patches to learn from")
-    parser.add_argument("--splits", type=int, default=10, help="of small tables (default: %(default)d)")
     parser.add_argument("--only", choices=["small", "large"], help="small tables, or large data")
     parser.add_argument("--quick", action="store_true")
-    add_options(parser)
     args = parser.parse_args()
     record = recorder(args)
     with threadpool_limits(1):
@@ -184,20 +176,19 @@ def main():
             small_tables(record, ["iris", "wine", "ellipsoids"], 5)
             return
         if args.only != "large":
-            small_tables(record, list(TABLES), args.splits)
+            small_tables(record, list(TABLES), 10)
         if args.only != "small":
             large_data(record, args)
 
 
 def large_data(record, args):
-    """Colours, separate clusters, patches."""
     X = colours()
     for n_components in (16, 256):
         large(record, "colours", X[:100_000], X[100_000:120_000], None, n_components, max_iter=20)
     X, y = datasets.make_blobs(30_000, 10, centers=300, center_box=(-10, 10), random_state=1)
     large(record, "separate clusters", X[:20_000], X[20_000:], y[20_000:], 300)
     if args.images:
-        X, X_test, _ = from_folder(args.images, 8, args.rows, 10_000)
+        X, X_test, _ = from_folder(args.images, 8, 200_000, 10_000)
         for n_components in (100, 400, 800):
             large(record, "patches", X, X_test, None, n_components, rivals=(), max_iter=10)
 

@@ -41,7 +41,6 @@ def written(text, folder=KEPT):
 
 
 def overview(folder):
-    """Cells of the table, and its notes."""
     out, shown = [], []
     for row in ROWS:
         data, _ = choose(frame(read(row["results"], folder)), [f"where {row['where']}"] if "where" in row else [])

@@ -1,4 +1,4 @@
-"""Fits over blocks: workers, bytes a round, checkpoints, a death, memory, and a model of what clusters would gain.
+"""Fits over blocks: workers, bytes a round, checkpoints, a death, memory.
 
 python benchmarks/scale.py                       20,000 documents that are drawn, K = 100, SparseLDA; two cores
 python benchmarks/scale.py --documents 100000 --K 200 --estimator SparseSCVB0LDA --steps 4
@@ -7,22 +7,15 @@ python benchmarks/scale.py --cells 100000 --K 50 --passes 4    topics of cells b
 Every fit runs in its own process, the client on the first core and workers on all. README.md has the rest.
 """
 
-import argparse
-import math
 import tempfile
 from pathlib import Path
 
-from _measure import CORES, MeasurementError, run
-from _results import add_options, figures, recorder
-
-# Of the model of a cluster: bytes a second between two workers, and seconds a message takes.
-BANDWIDTH, LATENCY = 0.6e9, 5e-3
-# The work that the model is printed for: documents, and rounds that an epoch has.
-MODEL_DOCUMENTS, MODEL_WORKERS = 10_000_000, (1, 16, 256)
+from _measure import CORES, attempt, run
+from _results import figures, parser_of, recorder
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("--documents", type=int, default=20_000)
     parser.add_argument("--words", type=int, default=5_000)
     parser.add_argument("--K", type=int, default=100)
@@ -30,11 +23,9 @@ def main():
     parser.add_argument("--steps", type=int, default=2, help="global steps a pass")
     parser.add_argument("--blocks", type=int, default=16)
     parser.add_argument("--estimator", default="SparseLDA", choices=["SparseLDA", "SparseSCVB0LDA"])
-    parser.add_argument("--workers", default="1,2")
-    parser.add_argument("--cells", type=int, help="topics of so many cells instead, by SparseSCVB0LDA")
+    parser.add_argument("--cells", type=int, help="topics of this number of cells instead, by SparseSCVB0LDA")
     parser.add_argument("--regions", type=int, default=100_000)
     parser.add_argument("--regions-per-cell", type=int, default=3000)
-    add_options(parser)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         (report if options.cells is None else report_cells)(options, folder)
@@ -57,7 +48,6 @@ def report_cells(options, folder):
 
 
 def report(options, folder):
-    """Measure and print."""
     shape = {"n_samples": options.documents, "n_features": options.words}
     corpus = run("_scale_tasks:prepare", CORES[:1], folder=folder, blocks=options.blocks, **shape)
     print(f"{options.documents:,} documents, {corpus['tokens']:,} tokens, {corpus['bytes'] / 1e6:.0f} MB in "
@@ -65,26 +55,25 @@ def report(options, folder):
     print(f"{options.estimator}, K={options.K}, {options.passes} passes of {options.steps} steps", flush=True)
     fit = {"folder": folder, "name": options.estimator, "K": options.K, "passes": options.passes}
     blocks = fit | {"steps": options.steps}
-    records = [("fit, rows in memory", try_run("_scale_tasks:plain", CORES[:1], **fit)),
-               ("blocks, no client", try_run("_scale_tasks:here", CORES[:1], **blocks)),
-               ("the same with checkpoints",
-                try_run("_scale_tasks:here", CORES[:1], checkpoint=str(Path(folder, "run")), **blocks))]  # fmt: skip
-    for n in map(int, options.workers.split(",")):
-        records.append((f"workers: {n}", try_run("_scale_tasks:cluster", CORES, n_workers=n, **blocks)))
-    records.append(("two workers, one dies", try_run("_scale_tasks:cluster", CORES, n_workers=2, kill=True, **blocks)))
-    compare_clusters(dict(records))
+    cases = {
+        "fit, rows in memory": ("plain", fit), "blocks, no client": ("here", blocks),
+        "the same with checkpoints": ("here", blocks | {"checkpoint": str(Path(folder, "run"))}),
+        "workers: 1": ("cluster", blocks | {"n_workers": 1}), "workers: 2": ("cluster", blocks | {"n_workers": 2}),
+        "two workers, one dies": ("cluster", blocks | {"n_workers": 2, "kill": True}),
+    }  # fmt: skip
+    measured = {name: attempt(name, f"_scale_tasks:{task}", CORES if task == "cluster" else CORES[:1], **arguments)
+                for name, (task, arguments) in cases.items()}  # fmt: skip
+    records = {name: record for name, record in measured.items() if record}
+    compare_clusters(records)
     print("checksums of the topics, equal in all fits over blocks:",
-          {name: record["checksum"] for name, record in records if record})
-    keep(options, [(name, record) for name, record in records if record])
-    measured = dict(records)["blocks, no client"]
-    if measured is not None:
-        print_model(options, measured)
+          {name: record["checksum"] for name, record in records.items()})  # fmt: skip
+    keep(options, records)
 
 
 def compare_clusters(records):
     """Efficiency compared with one worker, and seconds lost to a death, into the records."""
     alone = records.get("workers: 1")
-    for record in filter(None, records.values()):
+    for record in records.values():
         if alone and "n_workers" in record and not record["killed"]:
             record["efficiency"] = alone["seconds"] / record["seconds"] / record["n_workers"]
     alive, dead = records.get("workers: 2"), records.get("two workers, one dies")
@@ -95,7 +84,7 @@ def compare_clusters(records):
 def keep(options, records):
     """Into the files of results, where --record says."""
     kept = recorder(options)
-    for name, record in records:
+    for name, record in records.items():
         kept.add(
             "scale", f"drawn, {options.documents:,} documents", options.estimator,
             figures(record, ("seconds", "n_workers")), label=name, split="1,000 documents", prior="defaults", seed=0,
@@ -103,29 +92,6 @@ def keep(options, records):
                         "blocks": options.blocks, "n_words": options.words},
             seconds=record["seconds"], memory=record["anonymous"], clock="wall",
         )  # fmt: skip
-
-
-def try_run(task, cores, **arguments):
-    """A record, or None where the child failed, which has said why."""
-    try:
-        return run(task, cores, **arguments)
-    except MeasurementError as error:
-        print(error)
-        return None
-
-
-def print_model(options, measured):
-    """T = n c / W + 2 log2(W) (B / bandwidth + latency + add) + step, for one step per epoch; the rest measured."""
-    c, size = measured["visit_seconds"] / options.documents, measured["sum_bytes"]
-    print(f"A MODEL, not a measurement: an epoch over {MODEL_DOCUMENTS:,} documents with one step")
-    print(f"measured: {1e6 * c:.1f} us a document, {size:,} bytes a sum, {1e3 * measured['add_seconds']:.1f} ms to add "
-          f"two, {1e3 * measured['step_seconds']:.1f} ms a step; assumed: {BANDWIDTH / 1e9} GB/s and "
-          f"{1e3 * LATENCY:.0f} ms between two workers")  # fmt: skip
-    for workers in MODEL_WORKERS:
-        levels = 2 * math.log2(workers)
-        seconds = MODEL_DOCUMENTS * c / workers + measured["step_seconds"]
-        seconds += levels * (size / BANDWIDTH + LATENCY + measured["add_seconds"])
-        print(f"{workers} workers: {seconds:.1f} s, efficiency {MODEL_DOCUMENTS * c / workers / seconds:.0%}")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Topic models: how distinct and coherent their topics are, and how they foretell words, compared with other packages.
+"""Topic models: how distinct and coherent their topics are, and how they predict words, compared with other packages.
 
 python benchmarks/sharpness.py                         docstrings of numpy, scipy and scikit-learn
 python benchmarks/sharpness.py --data docword.kos.txt.gz docword.news_t.txt.gz --K 50
@@ -10,13 +10,12 @@ Every contestant runs in its own process on one core, to its own end, for each o
 log-likelihood of a token at that document prior, the same for all topics, that is best for the contestant.
 """
 
-import argparse
 import sys
 import tempfile
 from itertools import product
 
-from _measure import CORES, MeasurementError, run
-from _results import add_options, figures, recorder
+from _measure import CORES, MeasurementError, attempt, run
+from _results import figures, parser_of, recorder
 
 # Class of ours and its parameters, or the name of a package.
 CONTESTANTS = {
@@ -44,7 +43,7 @@ def main():
     for task, where in corpora(options):
         with tempfile.TemporaryDirectory() as folder:
             try:
-                corpus = child(options, task, folder=folder, **where)
+                corpus = run(task, options.cores, n_threads=1, folder=folder, **where)
             except MeasurementError as error:
                 sys.exit(str(error))
             measure(options, corpus, folder, record)
@@ -61,19 +60,16 @@ def corpora(options):
 
 
 def measure(options, corpus, folder, record):
-    """A record for each contestant and seed."""
     n_components = options.n_components or N_TOPICS.get(corpus["corpus"], 50)
     for (label, (kind, parameters)), seed in product(CONTESTANTS.items(), range(1, options.seeds + 1)):
         if options.contestants and label not in options.contestants:
             continue
-        print(f"{corpus['corpus']}, {label}, seed {seed}", file=sys.stderr, flush=True)
-        try:
-            found = child(
-                options, "_sharpness_tasks:measure", folder=folder, kind=kind, n_components=n_components,
-                parameters=parameters, seed=seed, limit=options.seconds,
-            )  # fmt: skip
-        except MeasurementError as error:
-            print(f"{label}, seed {seed}: {error}", flush=True)
+        found = attempt(
+            f"{corpus['corpus']}, {label}, seed {seed}", "_sharpness_tasks:measure", options.cores, n_threads=1,
+            folder=folder, kind=kind, n_components=n_components, parameters=parameters, seed=seed,
+            limit=options.seconds,
+        )  # fmt: skip
+        if found is None:
             continue
         if "missing" in found:
             print(f"{label}: {found['missing']}", flush=True)
@@ -86,12 +82,8 @@ def measure(options, corpus, folder, record):
         )  # fmt: skip
 
 
-def child(options, task, **arguments):
-    return run(task, options.cores, n_threads=1, **arguments)
-
-
 def parse(arguments=None):
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__)
     add = parser.add_argument
     add("--data", nargs="*", default=[], metavar="PATH",
         help="UCI bags of words, docword.NAME.txt[.gz] (default: docstrings)")  # fmt: skip
@@ -102,7 +94,6 @@ def parse(arguments=None):
     add("--contestants", nargs="+", choices=list(CONTESTANTS), metavar="NAME",
         help=f"some of: {'; '.join(CONTESTANTS)}")
     add("--cores", type=int, nargs="*", default=CORES[:1], help="numbers of the cores to use (default: the first)")
-    add_options(parser)
     return parser.parse_args(arguments)
 
 

@@ -10,14 +10,12 @@ python benchmarks/skipgram.py vectors --data tokens.reuters21578.txt.gz --labels
 A corpus is a file of documents, one a line, words in their order and separated by spaces. README.md has the rest.
 """
 
-import argparse
 import importlib.util
-import json
 import sys
 import tempfile
 
-from _measure import CORES, MeasurementError, run
-from _results import add_options, figures, recorder
+from _measure import CORES, FAILED, attempt, run
+from _results import by_commas, figures, parser_of, recorder
 
 PEERS = ("SparseSCVB0LDA", "word2vec")
 KINDS = ("scvb0, dense", "scvb0, chains", "gibbs", "mhw")
@@ -45,26 +43,21 @@ ANALOGIES = [
 
 
 class Bench:
-    """One corpus, which is read once and kept in ``folder`` for all children; what fails is reported and left out."""
+    """One corpus, which is read once and kept in ``folder`` for all children."""
 
     def __init__(self, options, folder):
-        self.options, self.failed, self.recorder = options, 0, recorder(options)
+        self.options, self.recorder = options, recorder(options)
         self.corpus = run(
             "_skipgram_tasks:prepare", CORES[:1], path=options.data, n_documents=options.documents, folder=folder
         )
         print("{name}: {n_documents:,} documents, {n_tokens:,} tokens, {n_words:,} words".format(**self.corpus))
 
     def measure(self, task, label, n_jobs=1, **arguments):
-        """What a task found, or None."""
-        print(f"{task}: {label}, {arguments} ...", file=sys.stderr, flush=True)
-        try:
-            result = run(
-                f"_skipgram_tasks:{task}", CORES[:n_jobs], n_threads=1, path=self.corpus["path"],
-                n_documents=self.options.documents, **arguments,
-            )  # fmt: skip
-        except MeasurementError as error:
-            self.failed += 1
-            print(f"{label} failed: {error}", flush=True)
+        result = attempt(
+            f"{task}: {label}, {arguments}", f"_skipgram_tasks:{task}", CORES[:n_jobs], n_threads=1,
+            path=self.corpus["path"], n_documents=self.options.documents, **arguments,
+        )  # fmt: skip
+        if result is None:
             return None
         known = {name: value for name, value in arguments.items() if name not in ("labels", "words", "analogies")}
         if scores := figures(result, ("seconds", "digest")):
@@ -72,11 +65,11 @@ class Bench:
         return result
 
     def keep(self, task, label, scores, **fields):
-        """A record of one measurement."""
         self.recorder.add(
             f"skipgram-{task.replace('_', '-')}", f"{self.corpus['name']}, {self.corpus['n_documents']:,} documents",
             label if label in PEERS else "SkipGramTopicModel", scores, label=label, prior="defaults", seed=0, **fields,
         )  # fmt: skip
+
 
 def tokens(bench):
     """Microseconds of a token by K."""
@@ -101,12 +94,11 @@ def scores(bench):
     for label in options.settings:
         for n_passes in options.passes:
             bench.measure(
-                "score", label, n_components=options.K[0], n_passes=n_passes, parameters=SCORES[label] | options.params
+                "score", label, n_components=options.K[0], n_passes=n_passes, parameters=SCORES[label]
             )
 
 
 def senses(bench):
-    """Pseudo-words distinguished."""
     options = bench.options
     for label in KINDS:
         bench.measure(
@@ -119,7 +111,7 @@ def words(bench):
     """Nearest words, and the words that analogies lead to, to be read."""
     options = bench.options
     result = bench.measure(
-        "nearest_words", "scvb0, dense", n_components=options.K[0], n_passes=options.passes[0], words=options.words,
+        "nearest_words", "scvb0, dense", n_components=options.K[0], n_passes=options.passes[0], words=WORDS,
         analogies=ANALOGIES,
     )
     if result:
@@ -151,24 +143,17 @@ EXPERIMENTS = {
 }  # fmt: skip
 
 
-def numbers(text):
-    return [int(part) for part in text.split(",")]
-
-
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__)
     add = parser.add_argument
     add("experiment", choices=EXPERIMENTS)
     add("--data", metavar="PATH", help="documents, one a line; may be compressed (.gz); default: docstrings")
     add("--labels", metavar="PATH", help="for vectors: labels, one a line, the first of those divided by commas")
     add("--documents", type=int, metavar="N", help="the first N documents only")
-    add("--K", type=numbers, help="numbers of topics, by commas (default: 10,100,500,1000,5000 for tokens, else 200)")
-    add("--passes", type=numbers, default=[10], help="passes, by commas (default: 10)")
+    add("--K", type=by_commas(int), help="numbers of topics (default: 10,100,500,1000,5000 for tokens, else 200)")
+    add("--passes", type=by_commas(int), default=[10], help="passes, by commas (default: 10)")
     add("--settings", nargs="+", choices=SCORES, default=list(SCORES), metavar="NAME", help="of scores, not all")
-    add("--words", nargs="+", default=WORDS, metavar="WORD", help="whose nearest words are printed")
-    add("--params", type=json.loads, default={}, metavar="JSON", help="of all models of scores")
     add("--n-jobs", type=int, default=1, help="for tokens: threads to compare one with")
-    add_options(parser)
     options = parser.parse_args()
     options.K = options.K or ([10, 100, 500, 1000, 5000] if options.experiment == "tokens" else [200])
     if options.experiment == "vectors" and not options.labels:
@@ -176,7 +161,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(options, folder)
         EXPERIMENTS[options.experiment](bench)
-    return 1 if bench.failed else 0
+    return int(bool(FAILED))
 
 
 if __name__ == "__main__":

@@ -7,27 +7,23 @@ python benchmarks/threads.py --data docword.arxiv.txt.gz --K 200,1000 --max-iter
 Fits with one thread and with as many as ``--n-jobs`` in turn, in one process. README.md has the rest.
 """
 
-import argparse
 import sys
 import tempfile
 
-from _measure import CORES, MeasurementError, run
-from _results import add_options, recorder
+from _measure import CORES, MeasurementError, attempt, run
+from _results import by_commas, parser_of, recorder
 
-CONTESTANTS = {"SparseSCVB0LDA": "sparsemix:SparseSCVB0LDA", "SparseLDA": "sparsemix:SparseLDA"}
+CONTESTANTS = ["SparseSCVB0LDA", "SparseLDA"]
 
 
 def measure(options, folder, name, n_components, machine):
     """A record of one estimator and K; None when that failed."""
-    print(f"{name}, K={n_components} ...", file=sys.stderr, flush=True)
-    try:
-        result = run(
-            "_threads_tasks:fits", CORES[: options.n_jobs], n_threads=1, folder=folder, path=CONTESTANTS[name],
-            n_components=n_components, n_jobs=options.n_jobs, max_iter=options.max_iter, rounds=options.rounds,
-            parameters={},
-        )  # fmt: skip
-    except MeasurementError as error:
-        print(f"\n{name}, K={n_components} failed: {error}", flush=True)
+    result = attempt(
+        f"{name}, K={n_components}", "_threads_tasks:fits", CORES[: options.n_jobs], n_threads=1, folder=folder,
+        path=f"sparsemix:{name}", n_components=n_components, n_jobs=options.n_jobs, max_iter=options.max_iter,
+        rounds=options.rounds,
+    )  # fmt: skip
+    if result is None:
         return None
     return {"name": name, "n_components": n_components, "models": models(result, options, machine), **result}
 
@@ -60,7 +56,6 @@ def bandwidth_limit(bytes_token, n_tokens, seconds, bandwidth):
 
 
 def keep(record_to, corpus, options, records, machine):
-    """Into the results."""
     for r in records:
         scores = {
             "one": r["one"], "several": r["several"], "times": r["one"] / r["several"],
@@ -76,20 +71,18 @@ def keep(record_to, corpus, options, records, machine):
 
 
 def parse(arguments=None):
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__)
     add = parser.add_argument
     add("--data", metavar="PATH", help="UCI bag of words, docword.NAME.txt[.gz] (default: docstrings)")
-    add("--K", type=lambda text: [int(part) for part in text.split(",")], default=[200], help="numbers of topics")
-    add("--estimators", type=lambda text: text.split(","), default=list(CONTESTANTS), help="by commas (default: both)")
+    add("--K", type=by_commas(int), default=[200], help="numbers of topics")
+    add("--estimators", type=by_commas(), default=CONTESTANTS, help="by commas (default: both)")
     add("--n-jobs", type=int, default=2, help="threads to compare with one (default: %(default)d)")
     add("--max-iter", type=int, help="passes (default: those of the estimator)")
     add("--rounds", type=int, default=3, help="fits of each number of threads, in turn (default: %(default)d)")
-    add_options(parser)
     return parser.parse_args(arguments)
 
 
 def main():
-    """The machine, then one estimator after the other."""
     options = parse()
     if len(CORES) < options.n_jobs:
         sys.exit(f"--n-jobs {options.n_jobs}: this process may use {len(CORES)} cores only")

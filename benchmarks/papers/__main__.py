@@ -1,4 +1,4 @@
-"""All claims of all papers, one script after the other: what the page of claims is made of.
+"""All claims of all papers, one script after the other: the source of the page of claims.
 
 python benchmarks/papers --data FOLDER --record     hours on one core; --quick shows that everything runs
 """

@@ -1,49 +1,18 @@
-"""Learning curves of fits, and what several starts of them say about a claim."""
+"""Learning curves of fits, and the verdict of several starts on a claim."""
 
-import time
-import warnings
 from contextlib import contextmanager
 
 import numpy as np
-from _paper import judge, say, spent  # puts the folder of benchmarks on the path
+from _paper import curve_of, judge, moments, say
 
-from _epochs import Epochs  # isort: skip
-from sklearn.exceptions import ConvergenceWarning
-
-
-class Curve(Epochs):
-    """Callback: seconds of the processor, epochs and score after each epoch."""
-
-    def __init__(self, score):
-        super().__init__(self.resume, self.add)
-        self.score, self.points, self.seconds, self.since = score, [], 0.0, None
-
-    def resume(self):
-        """Start the clock."""
-        self.since = time.process_time()
-
-    def add(self, estimator):
-        """The clock is stopped while the score is computed."""
-        self.seconds += time.process_time() - self.since
-        score = float(self.score(estimator))
-        self.points.append({"seconds": self.seconds, "passes": len(self.points) + 1, "nats": score})
-        self.resume()
-
-
-def quietly(estimator, X):
-    """Fit without words about convergence: the number of epochs is what is wanted."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return estimator.fit(X)
+# isort: split
+from _measure import spent
 
 
 def follow(estimator, X, score, label):
-    """Checkpoints of a fit."""
-    curve = Curve(score)
-    quietly(estimator.set_callbacks(curve), X)
-    estimator.set_callbacks()
-    say(f"  {label}, start {estimator.random_state}: {curve.points[-1]['nats']:.4f} in {curve.seconds:.1f} s")
-    return curve.points
+    points = curve_of(estimator, X, lambda model: {"nats": float(score(model))})
+    say(f"  {label}, start {estimator.random_state}: {points[-1]['nats']:.4f} in {points[-1]['seconds']:.1f} s")
+    return points
 
 
 def final(runs):
@@ -59,23 +28,6 @@ def speed_up(dense, sparse, margin):
 
     starts = zip(dense, sparse, final(dense) - margin, strict=True)
     return np.array([reached(a, target) / reached(b, target) for a, b, target in starts])
-
-
-def moments(values):
-    """Mean and standard error; no error of a single start."""
-    error = np.std(values, ddof=1) / np.sqrt(len(values)) if len(values) > 1 else 0.0
-    return float(np.mean(values)), float(error)
-
-
-def because(verdict, reason):
-    """What a claim that is not reproduced needs."""
-    return "" if verdict is True else reason
-
-
-def shown(values):
-    """Mean and standard error, if there are several starts."""
-    mean, error = moments(values)
-    return f"{mean:.4f} ± {error:.4f}" if len(values) > 1 else f"{mean:.4f}"
 
 
 def at_least(wanted, values, something=None):
@@ -105,8 +57,3 @@ def clocked(owner, *names):
     finally:
         for name in names:
             setattr(owner, name, kept[name])
-
-
-def listed(values, form):
-    """Each with its name."""
-    return ", ".join(f"{name}: {format(value, form)}" for name, value in values.items())

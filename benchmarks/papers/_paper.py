@@ -1,20 +1,19 @@
-"""What the scripts of this folder share: options, corpora, and the table of claims that each ends in."""
+"""Shared parts of these scripts: options, corpora, and the table of claims at the end."""
 
-import argparse
 import json
 import sys
-import time
+import warnings
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
-from _results import add_options, keep_lines, recorder
-from scipy import sparse
+from _clock import Clock, observe
+from _results import keep_lines, parser_of, recorder
+from _topics_tasks import corpus
+from sklearn.exceptions import ConvergenceWarning
 
-from sparsemix.datasets import fetch_bag_of_words, load_bag_of_words, load_docstrings
-
-CLAIMS = "papers"  # the table of committed results
+CLAIMS, CURVES = "papers", "papers-curves"  # tables of committed results
 
 
 class Paper:
@@ -31,26 +30,22 @@ class Paper:
     """
 
     def __init__(self, key, documentation, sizes, arguments=None):
-        parser = argparse.ArgumentParser(
-            description=documentation, formatter_class=argparse.RawDescriptionHelpFormatter
-        )
+        parser = parser_of(documentation)
         parser.add_argument("--data", metavar="FOLDER", help="with UCI bags of words, docword.NAME.txt[.gz]")
-        parser.add_argument("--fetch", action="store_true", help="download the bags of words that are not there")
         parser.add_argument("--quick", action="store_true", help="a small part of everything: shows that it runs")
         parser.add_argument("--only", metavar="SECTION", nargs="+", choices=list(sizes), default=list(sizes))
-        add_options(parser)
         self.options = parser.parse_args(arguments)
         self.quick = self.options.quick
         self.key, self.record, self.claims, self.sizes, self.section = key, recorder(self.options), [], sizes, None
         self.done = []
 
-    def run(self, *sections):
-        """Call the functions of the sections that were asked for, then show the table."""
-        for section in sections:
-            if section.__name__ in self.options.only:
-                self.section = section.__name__
-                say(self.section)
-                section(self)
+    def run(self, *sections, **cases):
+        """Call the functions of the chosen sections, and of sections that are cases of one function; show the table."""
+        for name, function in ({section.__name__: section for section in sections} | cases).items():
+            if name in self.options.only:
+                self.section = name
+                say(name)
+                function(self)
         self.end()
 
     def size(self, name):
@@ -58,17 +53,10 @@ class Paper:
         return self.sizes[self.section][name][self.quick]
 
     def counts(self, name, n_documents=None):
-        """(what it is, CSR) of a corpus; docstrings, which come with this library, where it is not to be had."""
+        """(what it is, CSR) of a corpus; docstrings of installed packages if it is not available."""
         paths = [Path(self.options.data or ".", f"docword.{name}.txt{packed}") for packed in ("", ".gz")]
         found = [path for path in paths if self.options.data and path.exists()]
-        if found:
-            X = load_bag_of_words(found[0], vocabulary=False).data
-        elif self.options.fetch:
-            X = fetch_bag_of_words(name).data
-        else:
-            name, X = "docstrings", load_docstrings().data
-        X = sparse.csr_matrix(X)
-        X = X[np.diff(X.indptr) > 0]
+        name, X = corpus(found[0] if found else None)
         if n_documents is not None and n_documents < X.shape[0]:
             X = X[np.sort(np.random.default_rng(0).permutation(X.shape[0])[:n_documents])]
         X = X[:, np.flatnonzero(X.getnnz(axis=0))]
@@ -100,6 +88,12 @@ class Paper:
             self.record.add(CLAIMS, corpus, self.key, {k: float(v) for k, v in scores.items()}, label=text, claim=claim,
                             parameters=parameters)  # fmt: skip
 
+    def curve(self, corpus, label, scores, **fields):
+        """Keep a curve, or numbers for a table of curves, of the current section."""
+        if not self.quick:
+            fields = {"parameters": parameters_of(self.sizes, self.section)} | fields
+            self.record.add(CURVES, corpus, self.key, scores, label=label, **fields)
+
     def end(self):
         """The table; a whole run also removes committed claims that the script no longer makes."""
         print(self.key)
@@ -123,13 +117,6 @@ def judge(gain, error):
     return "undecided" if abs(gain) <= 2 * error else gain > 0
 
 
-def spent(function):
-    """What a function returns, and processor seconds."""
-    begun = time.process_time()
-    result = function()
-    return result, time.process_time() - begun
-
-
 def say(*words):
     """A line on stderr, as the run continues."""
     print(*words, file=sys.stderr, flush=True)
@@ -145,17 +132,42 @@ def split_tokens(X, share, seed=0):
     return train.tocsr(), test.tocsr()
 
 
-def log_likelihood(theta, topics, X):
-    """Mean log-probability of the tokens of X in the same documents, sum_k theta_dk phi_kv each."""
-    total = 0.0
-    for d in range(X.shape[0]):
-        entries = slice(X.indptr[d], X.indptr[d + 1])
-        total += X.data[entries] @ np.log(theta[d] @ topics[:, X.indices[entries]])
-    return float(total / X.data.sum())
+def moments(values):
+    """Mean and standard error; no error of a single value."""
+    error = np.std(values, ddof=1) / np.sqrt(len(values)) if len(values) > 1 else 0.0
+    return float(np.mean(values)), float(error)
 
 
-def mean_and_error(values):
-    """For people: mean and standard error."""
-    values = np.asarray(values, dtype=float)
-    error = values.std(ddof=1) / np.sqrt(len(values)) if len(values) > 1 else float("nan")
-    return f"{values.mean():.4f} ± {error:.4f}"
+def shown(values):
+    """Mean and standard error as text."""
+    mean, error = moments(values)
+    return f"{mean:.4f} ± {error:.4f}" if len(values) > 1 else f"{mean:.4f}"
+
+
+def listed(values, form):
+    return ", ".join(f"{name}: {format(value, form)}" for name, value in values.items())
+
+
+def because(verdict, reason):
+    """Why a claim is not reproduced, if it is not."""
+    return "" if verdict is True else reason
+
+
+def quietly(estimator, X):
+    """Fit without warnings about convergence: the script fixes the number of epochs."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return estimator.fit(X)
+
+
+def curve_of(estimator, X, score, budget=None, result=lambda model: model, begin=False):
+    """A dictionary of scores with seconds of the processor and number of epochs, after each epoch of a fit.
+
+    ``begin`` counts the seconds of the initialisation. The fit ends after the epoch in which a budget is spent.
+    """
+    clock = Clock(budget, lambda fitted: (score(fitted),), of_processor=True, growth=0)
+    if begin:
+        clock.begin()
+    quietly(estimator.set_callbacks(observe(clock, result)), X)
+    estimator.set_callbacks()
+    return [{"passes": passes, "seconds": seconds, **scores} for passes, seconds, scores in clock.checkpoints]

@@ -11,8 +11,9 @@ Wikipedia, abstracts the New York Times. Patches are of the two photographs that
 """
 
 import numpy as np
-from _curves import at_least, because, clocked, final, follow, listed, quietly, shown, speed_up
-from _paper import Paper, parameters_of, say, spent
+from _curves import at_least, clocked, final, follow, speed_up
+from _measure import spent
+from _paper import Paper, because, listed, parameters_of, quietly, say, shown
 
 # isort: split
 from _topics_tasks import split
@@ -26,7 +27,6 @@ from sparsemix._models.topics.variational_model import TopicModel
 from sparsemix.datasets import load_image_patches
 from sparsemix.metrics import document_completion
 
-CURVES = "papers-curves"
 DENSE = "K"  # in lists of L
 
 NAME = "Hughes and Sudderth 2016"
@@ -83,12 +83,9 @@ def compare_widths(paper, corpus, where, make, X, score):
         label = f"L={width}"
         found[width] = [follow(make(width, seed), X, score, f"{where} {label}")
                         for seed in range(paper.size("starts"))]  # fmt: skip
-        if not paper.quick:
-            first, sizes = found[width][0], parameters_of(paper.sizes, paper.section)
-            paper.record.add(
-                CURVES, corpus, paper.key, {"nats": first[-1]["nats"]}, label=label, seed=0, curve=first,
-                seconds=first[-1]["seconds"], parameters=sizes | {"n_components": make(width, 0).n_components},
-            )  # fmt: skip
+        first, sizes = found[width][0], parameters_of(paper.sizes, paper.section)
+        paper.curve(corpus, label, {"nats": first[-1]["nats"]}, seed=0, curve=first, seconds=first[-1]["seconds"],
+                    parameters=sizes | {"n_components": make(width, 0).n_components})  # fmt: skip
     return found
 
 
@@ -154,7 +151,6 @@ def summary(paper):
 
 
 def report_summary(paper, corpus, n_components, costs):
-    """Two claims."""
     dense, few = ([cost["local_step"], cost["accumulate"]] for cost in (costs["L=K"], costs["L=4"]))
     less, faster, label = dense[1] / few[1], sum(dense) / sum(few), f"patches, K={n_components}"
     verdict = at_least(10.0, [less], 1.2)
@@ -210,7 +206,6 @@ def plain_seconds(X, lda):
 
 
 def report_local_steps(paper, corpus, sizes, ratios, plain, seconds, widths):
-    """Three claims."""
     last = f"K={sizes[-1]}"
     paper.claim(
         f"The local step is at least 3 times as fast, {last}, our dense step", "3 times and more at modest L",
@@ -266,8 +261,23 @@ def patches(paper):
 # -- Figures 3 and 4: topics
 
 
-def topics(paper, name, wanted, published, instead="", **parameters):
-    """Held-out score against seconds for L."""
+# Corpus, how many times as fast, what the paper says, what replaces its corpus, and parameters.
+TOPICS = {
+    "nips": ("nips", 2.0, "far less time", "", {}),
+    "wikipedia": ("20news", 5.0, "200 s where dense takes over 1,000", "newsgroups in the place of Wikipedia", {}),
+    "new_york_times": (
+        "arxiv", 2.0, "far less time",
+        "60,000 abstracts in the place of 1.8 million articles of the New York Times, one start",
+        {"learning_method": "online"},
+    ),
+}  # fmt: skip
+
+
+def topics(paper):
+    """Held-out score against seconds for L, on the corpus of the section."""
+    name, wanted, published, instead, parameters = TOPICS[paper.section]
+    if "learning_method" in parameters:
+        parameters = parameters | {"batch_size": paper.size("batch")}
     corpus, train, test = documents(paper, name)
     label = f"{corpus.partition(',')[0]}, K={paper.size('components')}"
     found = compare_widths(
@@ -299,23 +309,6 @@ def topics(paper, name, wanted, published, instead="", **parameters):
 def together(*reasons):
     """One sentence of those that there are."""
     return "; ".join(filter(None, reasons))
-
-
-def nips(paper):
-    """The paper's corpus and split."""
-    topics(paper, "nips", 2.0, "far less time")
-
-
-def wikipedia(paper):
-    """Newsgroups, as many documents as the paper has of Wikipedia."""
-    topics(paper, "20news", 5.0, "200 s where dense takes over 1,000", "newsgroups in the place of Wikipedia")
-
-
-def new_york_times(paper):
-    """Abstracts in a hundred batches, stochastic."""
-    topics(paper, "arxiv", 2.0, "far less time",
-           "60,000 abstracts in the place of 1.8 million articles of the New York Times, one start",
-           learning_method="online", batch_size=paper.size("batch"))  # fmt: skip
 
 
 def scores_of(train, test, estimators, label):
@@ -401,9 +394,8 @@ def report_restarts(paper, corpus, found, widths):
 
 
 def main():
-    """Costs, patches, topics."""
     paper = Paper(NAME, __doc__, SIZES)
-    paper.run(selection, summary, local_step, patches, nips, wikipedia, new_york_times, learning, restarts)
+    paper.run(selection, summary, local_step, patches, learning, restarts, **dict.fromkeys(TOPICS, topics))
 
 
 if __name__ == "__main__":

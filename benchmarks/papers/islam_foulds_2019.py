@@ -8,23 +8,22 @@ nearest to the scalar programs of the paper. "ours" is the exact sampler with it
 
     python benchmarks/papers/islam_foulds_2019.py --data FOLDER     nips, arxiv, reuters21578 there; else docstrings
 
-The paper's PubMed Central and Wikipedia are not to be had here: abstracts take their place. More of skip-gram topics is
+The paper's PubMed Central and Wikipedia are not available here: abstracts replace them. More of skip-gram topics is
 in ``benchmarks/skipgram.py``. Seconds are those of the processor.
 """
 
-import time
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from unittest.mock import patch
 
 import numpy as np
-from _paper import Paper, judge, parameters_of, say, spent
+from _paper import Paper, because, curve_of, judge, moments, say
 
 # isort: split
 import _skipgram_tasks
-from _measure import peak_resident_bytes
-from _topics_ours import UNLIMITED, passes
+from _measure import peak_resident_bytes, spent
+from _topics_ours import UNLIMITED
 from _topics_tasks import split
 from scipy import sparse
 
@@ -34,7 +33,6 @@ from sparsemix.metrics import document_completion, topic_coherence
 from sparsemix.topics._collapsed import assemble_stochastic
 
 NAME = "Islam and Foulds 2019"
-CURVES = "papers-curves"
 AGAINST = {
     "n_components": (1_000, 20), "n_documents": (None, 200), "n_test": (150, 20), "batch": (20, 20),
     "budget": (40, 0.1),
@@ -112,16 +110,14 @@ def power_of(times, sizes):
 
 
 def shown(times):
-    """For people: microseconds by number of topics."""
+    """Text: microseconds by number of topics."""
     return ", ".join(f"K={k}: {t:.2f}" for k, t in times.items())
 
 
 def record_times(paper, corpus, name, times):
     """A row of the table of times for every number of topics."""
-    if not paper.quick:
-        for k, t in times.items():
-            parameters = {"section": paper.section, "n_components": k}
-            paper.record.add(CURVES, corpus, NAME, {"us": t}, label=name, parameters=parameters)
+    for k, t in times.items():
+        paper.curve(corpus, name, {"us": t}, parameters={"section": paper.section, "n_components": k})
 
 
 # -- Figures 1 and 2
@@ -165,21 +161,6 @@ def time_of_a_token(paper):
                     "scalar programs, so chains pay from more topics on")  # fmt: skip
 
 
-class EveryEpoch:
-    """Scores topics after every epoch, until a budget of processor seconds is spent; scoring does not count."""
-
-    def __init__(self, budget, score):
-        self.budget, self.score, self.seconds, self.since, self.checkpoints = budget, score, 0.0, None, []
-
-    def epoch(self, passes, topics=None):
-        """So many epochs are done; whether time is up."""
-        self.seconds += time.process_time() - self.since
-        if passes:
-            self.checkpoints.append({"passes": passes, "seconds": self.seconds, **self.score(topics())})
-        self.since = time.process_time()
-        return self.seconds >= self.budget
-
-
 def scorer(train, test):
     """Scores of topics: held-out likelihood of a token, by parts of documents, and coherence with its error."""
     rows = [part for part in np.array_split(np.arange(test.shape[0]), PARTS) if len(part)]
@@ -198,21 +179,16 @@ def run_against_time(paper, name):
     """Checkpoints of every contestant; they are recorded, and drawn by the documentation."""
     corpus, X = paper.counts(name, paper.size("n_documents"))
     train, test = split(X.astype(np.float32), paper.size("n_test"))
-    train, out = sparse.csr_matrix(train), {}
+    train, score, out = sparse.csr_matrix(train), scorer(train, test), {}
     for label, parameters in CONTESTANTS.items():
-        clock = EveryEpoch(paper.size("budget"), scorer(train, test))
         lda = published(paper.size("n_components"), train.shape[1], paper.size("batch"), max_iter=UNLIMITED,
                         **parameters)  # fmt: skip
         with instructions(label):
-            clock.since = time.process_time()
-            lda.set_callbacks(passes(clock)).fit(train)
-        out[label] = clock.checkpoints
-        last = clock.checkpoints[-1]
+            out[label] = curve_of(lda, train, score, paper.size("budget"), lambda lda: lda.components_, begin=True)
+        last = out[label][-1]
         say(f"  {label}: {last['passes']} passes, {last['nats']:.3f}, {last['umass']:.1f}")
-        if not paper.quick:
-            curve = [{k: v for k, v in point.items() if k not in ("parts", "error")} for point in out[label]]
-            paper.record.add(CURVES, corpus, NAME, {k: last[k] for k in ("nats", "umass", "passes")}, label=label,
-                             curve=curve, parameters=parameters_of(SIZES, paper.section))  # fmt: skip
+        curve = [{k: v for k, v in point.items() if k not in ("parts", "error")} for point in out[label]]
+        paper.curve(corpus, label, {k: last[k] for k in ("nats", "umass", "passes")}, curve=curve)
     return corpus, out
 
 
@@ -221,9 +197,10 @@ def at_most(checkpoints, key, value):
     return [point for point in checkpoints if point[key] <= value + 1e-9][-1:] or checkpoints[:1]
 
 
-def against_time(paper, name, better):
-    """SparseSCVB0 compared with SCVB0 after the same seconds, and after the same passes."""
-    corpus, out = run_against_time(paper, name)
+def against_time(paper):
+    """SparseSCVB0 compared with SCVB0 after the same seconds, and after the same passes; abstracts replace PubMed."""
+    better = paper.section == "against_time_arxiv"
+    corpus, out = run_against_time(paper, paper.section.removeprefix("against_time_"))
     budget, words = paper.size("budget"), corpus.partition(",")[0]
     for other, key in ((NARROW, "seconds"), ("SCVB0, vectors", "seconds"), ("SCVB0, vectors", "passes")):
         end = min(out[label][-1][key] for label in ("SparseSCVB0", other))
@@ -231,7 +208,7 @@ def against_time(paper, name, better):
         ours, theirs = points["SparseSCVB0"], points[other]
         where = f"{budget} s" if key == "seconds" else "equal passes"
         differences = ours["parts"] - theirs["parts"]
-        gains = {"nats": (differences.mean(), differences.std(ddof=1) / np.sqrt(len(differences))),
+        gains = {"nats": moments(differences),
                  "umass": (ours["umass"] - theirs["umass"], np.hypot(ours["error"], theirs["error"]))}  # fmt: skip
         for score, what in (("nats", "held-out likelihood"), ("umass", "coherence (UMass)")):
             gain, error = gains[score]
@@ -256,61 +233,50 @@ def reason(score, verdict, better):
             if better else "running means of five samples are noisy counts")  # fmt: skip
 
 
-def against_time_nips(paper):
-    """Figure 2, papers."""
-    against_time(paper, "nips", better=False)
-
-
-def against_time_arxiv(paper):
-    """Figure 2, abstracts in the place of PubMed Central and Wikipedia."""
-    against_time(paper, "arxiv", better=True)
+def variants(paper, settings):
+    """Scores and microseconds a token of the published estimator with other parameters and a threshold, by name."""
+    corpus, X = paper.counts("arxiv", paper.size("n_documents"))
+    train, test = split(X.astype(np.float32), paper.size("n_test"))
+    score, epochs, out = scorer(train, test), paper.size("n_epochs"), {}
+    for name, (tau, parameters) in settings.items():
+        lda = published(paper.size("n_components"), train.shape[1], paper.size("batch"), max_iter=epochs, **parameters)
+        with patch.object(assemble_stochastic, "SPARSITY", tau):
+            _, seconds = spent(lambda lda=lda: lda.fit(train))
+        top = np.argsort(-lda.components_, axis=1)[:, :10]
+        out[name] = score(lda.components_) | {"us": 1e6 * seconds / epochs / float(train.sum()),
+                                              "distinct": len(np.unique(top)) / top.size}  # fmt: skip
+        say(f"  {name}: {out[name]['nats']:.3f}, {out[name]['umass']:.1f}, {out[name]['us']:.2f} us")
+    return corpus, out
 
 
 def threshold(paper):
     """What the threshold 1 / K of a document's counts is worth."""
-    corpus, X = paper.counts("arxiv", paper.size("n_documents"))
-    train, test = split(X.astype(np.float32), paper.size("n_test"))
-    score, out = scorer(sparse.csr_matrix(train), test), {}
-    for tau in (1.0, 0.0):
-        with patch.object(assemble_stochastic, "SPARSITY", tau):
-            make = published(paper.size("n_components"), train.shape[1], paper.size("batch"), sampler="mhw",
-                             max_iter=paper.size("n_epochs"))  # fmt: skip
-            lda, seconds = spent(lambda make=make: make.fit(train))
-        out[tau] = score(lda.components_) | {"us": 1e6 * seconds / paper.size("n_epochs") / float(train.sum())}
-    differences = out[1.0]["parts"] - out[0.0]["parts"]
-    error = differences.std(ddof=1) / np.sqrt(len(differences))
-    faster, lost = out[0.0]["us"] / out[1.0]["us"], -differences.mean()
+    corpus, out = variants(paper, {"with": (1.0, {"sampler": "mhw"}), "without": (0.0, {"sampler": "mhw"})})
+    gain, error = moments(out["with"]["parts"] - out["without"]["parts"])
+    faster, lost = out["without"]["us"] / out["with"]["us"], -gain
     equal, noise = bool(lost <= 2 * error), paper.size("noise")
     verdict = (True if faster > 1 + noise else None) if equal else False
     paper.claim("The threshold 1 / K makes inference faster at equal quality", "yes",
-                f"with: {out[1.0]['us']:.2f} us a token, {out[1.0]['nats']:.3f}; without: {out[0.0]['us']:.2f} us, "
-                f"{out[0.0]['nats']:.3f}; lost {lost:.4f} ± {error:.4f} nats. Our exact sampler needs none",
-                verdict, where="Section 4", corpus=corpus, faster=faster, lost=lost, why="" if verdict else "the score "
-                "stays, and the gain in time is within its noise" if equal else "the score falls")  # fmt: skip
+                f"with: {out['with']['us']:.2f} us a token, {out['with']['nats']:.3f}; without: "
+                f"{out['without']['us']:.2f} us, {out['without']['nats']:.3f}; lost {lost:.4f} ± {error:.4f} nats. Our "
+                "exact sampler needs none", verdict, where="Section 4", corpus=corpus, faster=faster, lost=lost,
+                why="" if verdict else "the score stays, and the gain in time is within its noise" if equal
+                else "the score falls")  # fmt: skip
 
 
 def exact_counts(paper):
     """What exact counts of documents, our default, are worth for chains."""
-    corpus, X = paper.counts("arxiv", paper.size("n_documents"))
-    train, test = split(X.astype(np.float32), paper.size("n_test"))
-    score, out = scorer(sparse.csr_matrix(train), test), {}
-    for name, parameters in {
-        "SparseSCVB0": {"sampler": "mhw"}, "with exact counts": {"sampler": "mhw", "local_step_size": None},
-        "SCVB0": {"sampler": "dense"},
-    }.items():  # fmt: skip
-        lda = published(paper.size("n_components"), train.shape[1], paper.size("batch"),
-                        max_iter=paper.size("n_epochs"), **parameters).fit(train)  # fmt: skip
-        top = np.argsort(-lda.components_, axis=1)[:, :10]
-        out[name] = score(lda.components_) | {"distinct": len(np.unique(top)) / top.size}
-        say(f"  {name}: {out[name]['nats']:.3f}, {out[name]['umass']:.1f}, {out[name]['distinct']:.2f}")
-    differences = out["SparseSCVB0"]["parts"] - out["with exact counts"]["parts"]
-    gain, error = differences.mean(), differences.std(ddof=1) / np.sqrt(len(differences))
+    corpus, out = variants(paper, {
+        "SparseSCVB0": (1.0, {"sampler": "mhw"}),
+        "with exact counts": (1.0, {"sampler": "mhw", "local_step_size": None}),
+        "SCVB0": (1.0, {"sampler": "dense"}),
+    })  # fmt: skip
+    gain, error = moments(out["SparseSCVB0"]["parts"] - out["with exact counts"]["parts"])
     verdict = judge(gain, error)
     paper.claim("Running means of samples give better topics than exact counts", "used, not compared", "; ".join(
         f"{name} {run['nats']:.3f}, UMass {run['umass']:.1f}, distinct words {run['distinct']:.2f}"
         for name, run in out.items()), verdict, where="Section 3", corpus=corpus, gain=gain, error=error,
-        why="" if verdict is True else "exact counts are sums over all tokens of a document, with less noise"
-    )  # fmt: skip
+        why=because(verdict, "exact counts are sums over all tokens of a document, with less noise"))  # fmt: skip
 
 
 # -- ten thousand topics
@@ -436,7 +402,7 @@ def skip_gram_coherence(paper):
 
 
 def said(name, run):
-    """For people: scores of one setting."""
+    """Text: scores of one setting."""
     return (f"{name} {run['umass']:.1f} ± {run['error']:.1f} (NPMI {run['npmi']:.3f}, held-out {run['score']:.3f}, "
             f"{run['seconds']:.0f} s)")  # fmt: skip
 
@@ -472,8 +438,8 @@ def topics_shown(paper):
 def main():
     """Section 6 from its first page on, after what needs clean memory."""
     paper = Paper(NAME, __doc__, SIZES)
-    paper.run(ten_thousand, data_sets, time_of_a_token, against_time_nips, against_time_arxiv, threshold, exact_counts,
-              skip_gram_time, skip_gram_coherence, topics_shown)  # fmt: skip
+    paper.run(ten_thousand, data_sets, time_of_a_token, threshold, exact_counts, skip_gram_time, skip_gram_coherence,
+              topics_shown, against_time_nips=against_time, against_time_arxiv=against_time)  # fmt: skip
 
 
 if __name__ == "__main__":

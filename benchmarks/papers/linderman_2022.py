@@ -7,17 +7,14 @@ Coordinate ascent is that of Blei, Ng and Jordan (2003): dense ``SparseLDA`` and
 ``LatentDirichletAllocation`` from the same topics have the same bound after every epoch, and the bound never falls.
 """
 
-import warnings
-
 import numpy as np
-from _curves import quietly
-from _paper import Paper, parameters_of, say, spent
+from _paper import Paper, quietly, say
 
 # isort: split
+from _measure import spent
 from _topics_tasks import split
 from scipy.special import psi
 from sklearn.decomposition import LatentDirichletAllocation
-from sklearn.exceptions import ConvergenceWarning
 
 from sparsemix import GibbsLDA, SparseLDA
 from sparsemix.metrics import document_completion
@@ -60,13 +57,11 @@ def of_sklearn(X, topics, n_passes):
 
 
 def ours_after(X, topics, n_passes):
-    """Dense ``SparseLDA`` after so many epochs from there."""
+    """Dense ``SparseLDA`` after ``n_passes`` epochs from these topics."""
     lda = SparseLDA(K, n_nonzero=None, doc_topic_prior=ALPHA, topic_word_prior=ETA, learning_method="batch",
                     init_params=topics, max_iter=n_passes, tol=0.0, warm_documents=False, doc_update_tol=TOLERANCE,
                     max_doc_update_iter=1_000, random_state=0)  # fmt: skip
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return lda.fit(X)
+    return quietly(lda, X)
 
 
 def ascent(paper):
@@ -108,8 +103,7 @@ def gibbs(paper):
             "joints": np.mean(lda.chain_log_joints_, axis=0), "alone": document_completion(lda, test),
         }  # fmt: skip
         say(f"  {inference}: {found[inference]['score']:.4f}, {seconds:.1f} s, R-hat {lda.r_hat_:.2f}")
-        if not paper.quick:
-            record_curve(paper, corpus, inference, found[inference], train.sum())
+        record_curve(paper, corpus, inference, found[inference], train.sum())
     claim_gibbs(paper, corpus, found)
 
 
@@ -117,12 +111,10 @@ def record_curve(paper, corpus, inference, found, n_tokens):
     """The mean log joint of the chains after every tenth epoch."""
     points = [{"seconds": epoch * found["epoch"], "passes": epoch, "nats": float(found["joints"][epoch - 1] / n_tokens)}
               for epoch in range(10, len(found["joints"]) + 1, 10)]  # fmt: skip
-    paper.record.add("papers-curves", corpus, paper.key, {"nats": points[-1]["nats"]}, label=inference, curve=points,
-                     parameters=parameters_of(SIZES, "gibbs"))  # fmt: skip
+    paper.curve(corpus, inference, {"nats": points[-1]["nats"]}, curve=points)
 
 
 def claim_gibbs(paper, corpus, found):
-    """Rows of both samplers."""
     collapsed, uncollapsed = found["collapsed"], found["uncollapsed"]
     target = uncollapsed["joints"][-1]
     sooner = int(np.argmax(collapsed["joints"] >= target)) + 1
@@ -161,7 +153,6 @@ def autocorrelation_time(values):
 
 
 def main():
-    """The notes in their order."""
     Paper(NAME, __doc__, SIZES).run(gibbs, ascent)
 
 

@@ -15,12 +15,12 @@ Other tables of these clusters: ``benchmarks/clusters.py``.
 import warnings
 
 import numpy as np
-from _paper import Paper, judge, mean_and_error, parameters_of, say, spent  # first: it knows where other modules are
+from _paper import Paper, judge, moments, say  # first: it knows where other modules are
 
 # isort: split
 from _clusters_corpora import PAPER_TABLE
-from _clusters_tasks import learn, power_law_stream, power_law_truth, split
-from scipy.special import gammaln
+from _clusters_tasks import coefficients, learn, power_law_stream, power_law_truth, split
+from _measure import spent
 from sklearn.exceptions import ConvergenceWarning
 
 from sparsemix import StreamingNGGPMixture
@@ -68,26 +68,20 @@ def shown(chosen):
     return ", ".join(f"{prior} {params['concentration']:g}" for prior, params in chosen.items())
 
 
-def error_of(values):
-    """Standard error of a mean."""
-    return float(np.std(values, ddof=1) / len(values) ** 0.5)
-
-
 def gain_of(high, low):
     """Mean difference and its standard error: of pairs where both have the same orders."""
     if len(high) == len(low):
-        return float(np.mean(np.subtract(high, low))), error_of(np.subtract(high, low))
-    return float(np.mean(high) - np.mean(low)), float(np.hypot(error_of(high), error_of(low)))
+        return moments(np.subtract(high, low))
+    (top, one), (bottom, other) = moments(high), moments(low)
+    return top - bottom, float(np.hypot(one, other))
 
 
 def add_curve(paper, corpus, label, points):
     """Keep the mean of several lists of checkpoints as a curve of the current section."""
     curve = [{name: float(np.mean([point[name] for point in alike])) for name in alike[0]}
              for alike in zip(*points, strict=True)]  # fmt: skip
-    if not paper.quick:
-        scores = {name: value for name, value in curve[-1].items() if name not in ("seconds", "passes")}
-        paper.record.add("papers-curves", corpus, paper.key, scores, label=label, seconds=curve[-1]["seconds"],
-                         curve=curve, parameters=parameters_of(paper.sizes, paper.section))  # fmt: skip
+    scores = {name: value for name, value in curve[-1].items() if name not in ("seconds", "passes")}
+    paper.curve(corpus, label, scores, seconds=curve[-1]["seconds"], curve=curve)
     return curve
 
 
@@ -162,7 +156,6 @@ def along(model, X, marks):
 
 
 def claim_power_law(paper, curves, chosen):
-    """Rows of the stream."""
     corpus = f"Pitman-Yor mixture, {paper.size('marks')[-1]:,} documents of {paper.size('tokens')} tokens"
     for label in ("DP", "IG", "truth"):
         add_curve(paper, corpus, label, curves[label])
@@ -212,9 +205,7 @@ def chosen_on(paper, train):
 
 def total(model, test, **how):
     """Log-probability of held-out documents with their multinomial coefficients."""
-    lengths = np.asarray(test.sum(axis=1)).ravel()
-    coefficients = gammaln(lengths + 1.0).sum() - gammaln(test.data + 1.0).sum()
-    return float(model.score_samples(test, **how).sum() + coefficients)
+    return float(model.score_samples(test, **how).sum()) + coefficients(test)
 
 
 def sample(train, params, seed, sweeps, kept, **more):
@@ -243,7 +234,6 @@ def compare(paper, high, low, totals, corpus, why, suffix=""):
 
 
 def table(paper):
-    """Table 1."""
     corpus, train, test, chosen = kos(paper)
     totals, clusters = {}, {}
 
@@ -259,7 +249,7 @@ def table(paper):
             add(f"Gibbs-{prior}", sample(train, params, seed, paper.size("sweeps"), paper.size("kept"))[0],
                 average="log")  # fmt: skip
     for name, values in totals.items():
-        say(f"  {name}: {np.mean(values):,.0f} ± {error_of(values):,.0f}, {mean_and_error(clusters[name])} clusters")
+        say("  {}: {:,.0f} ± {:,.0f}, {:.1f} clusters".format(name, *moments(values), np.mean(clusters[name])))
     why = f"concentrations chosen on a tenth: {shown(chosen)}"
     for high, low in (("ADF-IG", "ADF-DP"), ("EP-IG", "EP-DP"), ("Gibbs-IG", "Gibbs-DP"), ("EP-DP", "ADF-DP"),
                       ("EP-IG", "ADF-IG"), ("Gibbs-DP", "EP-DP"), ("Gibbs-IG", "EP-IG")):  # fmt: skip
@@ -307,7 +297,7 @@ def chains(paper):
         paper.claim(
             f"Chains agree, Gibbs-{prior}", f"total ± {published}, the standard error of 5 chains",
             f"log joint {gap:,.0f} nats apart, R-hat {hat:.1f}; totals {np.ptp(totals[f'Gibbs-{prior}']):,.0f} apart, "
-            f"± {error_of(totals[f'Gibbs-{prior}']):,.0f}", hat < 1.1, where="Table 1", corpus=corpus,
+            f"± {moments(totals[f'Gibbs-{prior}'])[1]:,.0f}", hat < 1.1, where="Table 1", corpus=corpus,
             why=f"{len(runs)} chains that split and merge, from {', '.join(paper.size('starts'))}, stay at different "
             f"modes; the held-out total depends on the mode by ± {spread:,.0f} (standard deviation)",
             gap=gap, r_hat=hat, spread=spread,
@@ -336,10 +326,8 @@ def epochs(paper):
                 [checkpoint(n, *sample(train, params, seed, n, 1), test) for n in paper.size("sweeps")]
             )
     means = {label: add_curve(paper, corpus, label, points) for label, points in curves.items()}
-    lengths = np.asarray(test.sum(axis=1)).ravel()
     words = np.asarray(train.sum(axis=0)).ravel() + paper.size("word_prior")
-    alike = float((test @ np.log(words / words.sum())).sum() + gammaln(lengths + 1.0).sum())
-    alike -= float(gammaln(test.data + 1.0).sum())
+    alike = float((test @ np.log(words / words.sum())).sum()) + coefficients(test)
     why = f"concentrations: {shown(chosen)}"
     for prior in PRIORS:
         once, end = means[f"ADF-{prior}"][0]["total"], means[f"EP-{prior}"][-1]["total"]
@@ -356,12 +344,10 @@ def epochs(paper):
 
 
 def checkpoint(n, model, seconds, test):
-    """After n epochs."""
     return {"seconds": seconds, "passes": n, "total": total(model, test), "clusters": model.n_clusters_}
 
 
 def claim_seconds(paper, corpus, means):
-    """Seconds of an epoch."""
     seconds = {"ADF": means["ADF-IG"][0]["seconds"]}
     for method in ("EP", "Gibbs"):
         first, *_, last = means[f"{method}-IG"]
@@ -394,7 +380,7 @@ def long_stream(paper):
                                       "score": score, "clusters": models[prior].n_clusters_})  # fmt: skip
         add_curve(paper, corpus, prior, [points[prior]])
     scores = {prior: [point["score"] for point in several] for prior, several in points.items()}
-    why = "abstracts, for the 266,000 articles are not to be had; chosen on the first rows: " + ", ".join(
+    why = "abstracts, because the 266,000 articles are not available; chosen on the first rows: " + ", ".join(
         f"{prior} a = {params['concentration']:g}, beta = {params['word_prior']:g}" for prior, params in chosen.items()
     )
     gain, error = gain_of(scores["IG"], scores["DP"])

@@ -11,8 +11,12 @@ which is its own coordinate ascent. The paper has 50 starts.
 """
 
 import numpy as np
-from _curves import moments, quietly
-from _paper import Paper, judge, log_likelihood, mean_and_error, say, spent, split_tokens
+from _paper import Paper, judge, moments, quietly, say, shown, split_tokens
+
+# isort: split
+from _clock import Epochs
+from _measure import spent
+from _topics_tasks import log_likelihood, probabilities
 
 from sparsemix import CollapsedLDA, GibbsLDA, SparseLDA
 
@@ -35,35 +39,19 @@ SIZES = {
 PUBLISHED = {"kos": ("-7.8 to -7.55", "-7.7 to -7.4"), "nips": ("-7.65 to -7.4", "-7.5 to -7.2")}
 
 
-class Averaged:
-    """Callback of scikit-learn's protocol: probabilities of test tokens, averaged over epochs (Eq. 20)."""
+class Averaged(Epochs):
+    """Callback: probabilities of test tokens, averaged over epochs (Eq. 20)."""
 
     def __init__(self, test, first, thin):
+        super().__init__(lambda: None, self.add)
         self.test, self.first, self.thin, self.epoch, self.samples = test, first, thin, 0, []
 
-    def setup(self, estimator, context):
-        """Nothing to prepare."""
-
-    def teardown(self, estimator, context):
-        """Nothing to tidy up."""
-
-    def on_fit_task_begin(self, estimator, context):
-        """Nothing happens before an epoch."""
-
-    def on_fit_task_end(self, estimator, context, *, fitted_estimator=None):  # noqa: ARG002
+    def add(self, lda):
         """A fit without samples publishes its last sweep, which is a sample here."""
-        if context.task_name != "pass":
-            return False
         self.epoch += 1
         if self.epoch > self.first and (self.epoch - self.first) % self.thin == 0:
-            theta, phi = fitted_estimator.doc_topic_distribution_, fitted_estimator.topic_word_distribution_
+            theta, phi = lda.doc_topic_distribution_, lda.topic_word_distribution_
             self.samples.append(probabilities(theta, phi, self.test))
-        return False
-
-
-def probabilities(theta, topics, X):
-    """Of the token of each entry, sum_k theta_dk phi_kv."""
-    return np.concatenate([theta[d] @ topics[:, X.indices[X.indptr[d] : X.indptr[d + 1]]] for d in range(X.shape[0])])
 
 
 def run(method, train, test, n_components, epochs, seed, thin=5):
@@ -88,8 +76,9 @@ def corpus_of(paper, name, n_documents):
     return corpus, *split_tokens(X, paper.size("held_out"))
 
 
-def starts_on(paper, name):
-    """Bounds and test log-probabilities of every method and start."""
+def starts(paper):
+    """Bounds and test log-probabilities of every method and start, on the corpus that names the section."""
+    name = paper.section
     corpus, train, test = corpus_of(paper, name, paper.size("documents"))
     found = {method: {"bound": [], "test": []} for method in METHODS}
     for method in METHODS:
@@ -98,20 +87,20 @@ def starts_on(paper, name):
                                paper.size("thin"))  # fmt: skip
             found[method]["bound"].append(bound)
             found[method]["test"].append(score)
-        say(f"  {name} {method}: test {mean_and_error(found[method]['test'])}")
+        say(f"  {name} {method}: test {shown(found[method]['test'])}")
     where = f"{corpus.partition(',')[0]}, K = {paper.size('components')}"
     for kind, published in zip(("bound", "test"), PUBLISHED[name], strict=True):
         vb, cvb = found["vb"][kind], found["cvb"][kind]
         paper.claim(
             f"CVB has the better {kind} a word, {where}", f"histograms from {published}",
-            f"VB {mean_and_error(vb)}, CVB {mean_and_error(cvb)}", above(cvb, vb), where="Figure 1", corpus=corpus,
+            f"VB {shown(vb)}, CVB {shown(cvb)}", above(cvb, vb), where="Figure 1", corpus=corpus,
             why=f"{len(vb)} starts; " + ("every CVB above every VB" if min(cvb) > max(vb) else "they overlap"),
             vb=np.mean(vb), cvb=np.mean(cvb),
         )  # fmt: skip
     gibbs, cvb = found["gibbs"]["test"], found["cvb"]["test"]
     paper.claim(
         f"Gibbs sampling is best in the end, {where}", "test log-probability above CVB's",
-        f"Gibbs {mean_and_error(gibbs)}, CVB {mean_and_error(cvb)}", above(gibbs, cvb), where="Figure 1", corpus=corpus,
+        f"Gibbs {shown(gibbs)}, CVB {shown(cvb)}", above(gibbs, cvb), where="Figure 1", corpus=corpus,
         why=f"{len(cvb)} starts", gibbs=np.mean(gibbs), cvb=np.mean(cvb),
     )  # fmt: skip
 
@@ -120,16 +109,6 @@ def above(values, others):
     """Whether the first of two methods has the larger mean; starts are not paired."""
     error = sum(np.var(each, ddof=1) / len(each) for each in (values, others)) ** 0.5 if len(values) > 1 else 0.0
     return judge(float(np.mean(values) - np.mean(others)), float(error))
-
-
-def kos(paper):
-    """KOS, 8 topics."""
-    starts_on(paper, "kos")
-
-
-def nips(paper):
-    """NIPS, 40 topics."""
-    starts_on(paper, "nips")
 
 
 def speed(paper):
@@ -143,9 +122,8 @@ def speed(paper):
             )
             curves[method].append({"seconds": seconds, "passes": epochs, "nats": score})
         say(f"  speed {method}: {curves[method][-1]['nats']:.3f}")
-        if not paper.quick:
-            paper.record.add("papers-curves", corpus, paper.key, {"nats": curves[method][-1]["nats"]}, label=method,
-                             curve=curves[method], parameters={"section": "speed"})  # fmt: skip
+        paper.curve(corpus, method, {"nats": curves[method][-1]["nats"]}, curve=curves[method],
+                    parameters={"section": "speed"})  # fmt: skip
     middle = len(paper.size("epochs")) // 2
     left = {method: points[-1]["nats"] - points[middle]["nats"] for method, points in curves.items()}
     paper.claim(
@@ -187,13 +165,13 @@ def exact(paper):
                 for seed in range(paper.size("starts"))
             ])  # fmt: skip
             found[method] = *(np.array(values) for values in zip(*runs, strict=True)), seconds
-            say(f"  {method}: {mean_and_error(found[method][1])} in {seconds:.1f} s")
+            say(f"  {method}: {shown(found[method][1])} in {seconds:.1f} s")
         (bound, score, seconds), (exact_bound, exact_score, exact_seconds) = found["cvb"], found["cvb_exact"]
         gap, error = moments(score - exact_score)
         same = abs(gap) <= max(0.01, 2 * error)
         paper.claim(
             "Expectations to second order are as good as exact ones", "indistinguishable",
-            f"test {gap:+.4f} ± {error:.4f} nats a word (exact {mean_and_error(exact_score)}); bound "
+            f"test {gap:+.4f} ± {error:.4f} nats a word (exact {shown(exact_score)}); bound "
             f"{np.mean(bound - exact_bound):+.4f}; an exact epoch takes {exact_seconds / seconds:.0f} times as long",
             same, where="Appendix A", corpus=corpus, gap=gap, error=error, exact=np.mean(exact_score),
             why="" if same else "with so few documents most counts are below one, where two moments say too little",
@@ -201,8 +179,7 @@ def exact(paper):
 
 
 def main():
-    """Section 4, then the appendix."""
-    Paper(NAME, __doc__, SIZES).run(kos, nips, speed, documents, exact)
+    Paper(NAME, __doc__, SIZES).run(speed, documents, exact, kos=starts, nips=starts)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ def test_what_needs_two_cores_is_left_out_on_one(monkeypatch):
     for quick in (False, True):
         chosen, notes = evidence.programs(quick, None)
         assert "threads.py" not in {program for program, *_ in chosen}
-        assert any("for want of a second core: threads.py" in note for note in notes)
+        assert any("because there is one core: threads.py" in note for note in notes)
 
 
 def test_every_benchmark_runs_with_and_without_corpora(tmp_path, monkeypatch):

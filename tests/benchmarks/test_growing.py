@@ -14,7 +14,7 @@ import _growing_tasks as tasks
 import clusters
 from _clusters_rows import CHOSE, NEW, PROBLEMS, STREAMS, TABLES, growing
 from _growing_problems import balanced, draw, variances
-from _results import Recorder, read
+from _results import Recorder, read, sizes_of
 from sklearn.datasets import load_iris
 from sklearn.mixture import GaussianMixture
 
@@ -83,12 +83,12 @@ def test_streams_read_every_row_once_and_end_with_labels_of_all_rows(monkeypatch
 
 def test_least_bic_is_the_right_number_where_groups_are_apart():
     X, labels = draw("few n=300 d=3 informative=3", 0)
-    run = tasks.judged(lambda: tasks.least_bic(X, (1, 2, 3, 5), 0).predict(X), labels)
+    run = tasks.judged(tasks.least_bic(X, (1, 2, 3, 5), 0).predict(X), labels)
     assert (run["clusters"], run["right"], run["ari"]) == (3, 1.0, 1.0)
 
 
 def test_noise_is_no_cluster():
-    run = tasks.judged(lambda: np.array([-1, 0, 0, 1]), np.array([0, 0, 0, 1]))
+    run = tasks.judged(np.array([-1, 0, 0, 1]), np.array([0, 0, 0, 1]))
     assert (run["clusters"], run["true"], run["right"]) == (2, 2, 1.0)
     assert run["ari"] < 1.0
 
@@ -112,7 +112,7 @@ class Bench:
     """Measures in this process."""
 
     def __init__(self, folder):
-        self.sizes, self.recorder = clusters.QUICK, Recorder(folder)
+        self.sizes, self.recorder = sizes_of(clusters.SIZES, quick=True), Recorder(folder)
 
     def measure(self, *words, module, kept, **arguments):
         assert not kept

@@ -6,15 +6,15 @@ from types import SimpleNamespace
 
 sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
 
-from _bench import QUICK, Bench
-from _results import Recorder
+from _results import Recorder, sizes_of
+from mixture import SIZES, Bench
 
 
 class Kept(Bench):
     """A bench without data, of whose records ``keep`` gives back what would be written."""
 
     def __init__(self):
-        self.sizes = QUICK
+        self.sizes = sizes_of(SIZES, quick=True)
         self.recorder = SimpleNamespace()
         self.patches = lambda _: {"n_rows": 2_000, "source": "two photographs"}
 
@@ -37,8 +37,8 @@ def test_a_record_names_the_rows_that_were_timed():
 
 def test_contestants_with_starts_of_their_own_have_their_defaults_and_the_processors_seconds():
     result = {"n_components": 6, "checkpoints": [(1, 0.5, -3.0), (2, 0.7, -2.0)], "error": None}
-    arguments = {"contestant": "GaussianMixture", "rows": 1_000, "n_components": 6, "budget": 1, "marks": (1, 2)}
-    record = Kept().keep("rivals", "GaussianMixture", "_own_starts:own_start_curve", arguments, result)
+    arguments = {"contestant": "GaussianMixture", "rows": 1_000, "n_components": 6, "budget": 1}
+    record = Kept().keep("rivals", "GaussianMixture", "own_start_curve", arguments, result)
     assert (record["estimator"], record["prior"], record["clock"]) == ("GaussianMixture", "defaults", "processor")
     assert (record["seconds"], record["scores"]) == (0.7, {"score": -2.0})
     assert record["curve"][0] == {"passes": 1, "seconds": 0.5, "score": -3.0}

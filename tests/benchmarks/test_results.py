@@ -1,8 +1,11 @@
 """Committed results: what a record must say, how tables are made of them, and that README shows what they say."""
 
+import argparse
 import importlib
 import json
 import re
+import runpy
+import shlex
 import sys
 from pathlib import Path
 
@@ -219,7 +222,7 @@ def test_tokens_are_shared_out_between_two_halves_of_the_same_documents(paper):
     assert min(train.data) > 0
     assert 0.05 < test.sum() / X.sum() < 0.15
     topics, theta = np.full((2, 20), 0.05), np.full((30, 2), 0.5)
-    assert paper.log_likelihood(theta, topics, test) == pytest.approx(np.log(0.05))
+    assert importlib.import_module("_topics_tasks").log_likelihood(theta, topics, test) == pytest.approx(np.log(0.05))
 
 
 def test_claims_are_kept_and_shown(paper, tmp_path, capsys):
@@ -265,3 +268,29 @@ def test_committed_claims_have_the_sizes_of_their_scripts(paper):
 
 def test_a_gain_within_two_standard_errors_is_undecided(paper):
     assert [paper.judge(gain, 1.0) for gain in (3.0, 1.9, -1.9, -3.0)] == [True, "undecided", "undecided", False]
+
+
+# -- commands
+
+
+class ParsedError(Exception):
+    """Ends a program after its command line."""
+
+
+COMMANDS = {line["command"] for path in _results.FOLDER.glob("**/*.jsonl") for line in _results.read_lines(path)}
+
+
+@pytest.mark.parametrize("program", sorted({shlex.split(command)[1] for command in COMMANDS}))
+def test_programs_know_the_options_of_committed_commands(program, monkeypatch):
+    parse = argparse.ArgumentParser.parse_args
+
+    def parse_args(parser, arguments=None, namespace=None):
+        parse(parser, arguments, namespace)
+        raise ParsedError
+
+    monkeypatch.setattr(argparse.ArgumentParser, "parse_args", parse_args)
+    for _, name, *arguments in map(shlex.split, COMMANDS):
+        if name == program:
+            monkeypatch.setattr(sys, "argv", [name, *arguments])
+            with pytest.raises(ParsedError):
+                runpy.run_path(str(BENCHMARKS.parent / name), run_name="__main__")

@@ -12,7 +12,7 @@ sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
 import _clusters_rows as experiment
 import _rules_tasks as tasks
 import clusters
-from _results import Recorder, read
+from _results import Recorder, read, sizes_of
 from sklearn.mixture import GaussianMixture
 
 from sparsemix._heuristics.clusters.independent import Independent
@@ -88,7 +88,7 @@ class Bench:
     """Measures in this process."""
 
     def __init__(self, folder):
-        self.sizes, self.recorder = clusters.QUICK, Recorder(folder)
+        self.sizes, self.recorder = sizes_of(clusters.SIZES, quick=True), Recorder(folder)
 
     def measure(self, *words, module, kept, **arguments):
         assert not kept
@@ -103,5 +103,5 @@ def test_the_experiment_records_what_its_tables_show(tmp_path, monkeypatch):
     assert [one["label"] for one in records if one["corpus"] == "iris"] == names
     chose = {one["corpus"] for one in records if one.get("tuned_on")}
     assert (chose, {one["corpus"] for one in records} - chose) == (
-        set(clusters.QUICK.rules_chose), set(clusters.QUICK.rules_new)
+        set(clusters.SIZES["rules_chose"][True]), set(clusters.SIZES["rules_new"][True])
     )  # fmt: skip

@@ -12,6 +12,7 @@ sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
 import _sharpness_tasks as tasks
 import sharpness
 from _results import read
+from _topics_tasks import save, split
 
 import sparsemix
 from sparsemix.datasets import make_sparse_lda
@@ -46,9 +47,9 @@ def test_passages_have_all_words_of_the_texts(tmp_path):
 @pytest.mark.parametrize("kind", ["SparseSCVB0LDA", "CollapsedLDA", "sklearn", "no_such_package"])
 def test_a_measurement(kind, tmp_path):
     X = make_sparse_lda(200, n_features=40, n_components=3, doc_length=40, random_state=0)[0]
-    train, test = tasks.split(X.astype(np.float32), None)
-    tasks.save(tmp_path, "train", train)
-    tasks.save(tmp_path, "test", test)
+    train, test = split(X.astype(np.float32), None)
+    save(tmp_path, "train", train)
+    save(tmp_path, "test", test)
     found = tasks.measure(tmp_path, kind, 3, {}, 1)
     if kind == "no_such_package":
         assert found == {"missing": "no_such_package is not installed"}
@@ -66,10 +67,9 @@ def test_records_name_what_was_measured(monkeypatch, tmp_path, capsys):
     corpus = {"corpus": "tales", "n_documents": 9, "n_tokens": 99, "n_test": 1}
     numbers = dict.fromkeys(("distinct", "distinctive", "npmi", "best", "prior", "own", "mass", "seconds"), 0.5)
 
-    def child(options, task, kind=None, **arguments):  # noqa: ARG001
-        return corpus if task.endswith(":prepare") else {"missing": "no"} if kind == "tomotopy" else numbers
-
-    monkeypatch.setattr(sharpness, "child", child)
+    found = {"tomotopy": {"missing": "no"}}
+    monkeypatch.setattr(sharpness, "run", lambda *_, **__: corpus)
+    monkeypatch.setattr(sharpness, "attempt", lambda *_, kind, **__: found.get(kind, numbers))
     monkeypatch.setattr(sys, "argv", ["sharpness.py", "--data", "docword.tales.txt", "--record", str(tmp_path)])
     sharpness.main()
     records = read("topics-sharpness", tmp_path)
@@ -106,7 +106,7 @@ def test_a_run_keeps_what_an_earlier_one_recorded(call):
 
 def test_a_contestant_that_takes_too_long_is_named(call, capfd):
     assert call("--contestants", "CollapsedLDA", "--seconds", "0.01") == []
-    assert "CollapsedLDA, seed 1: _sharpness_tasks:measure took longer than its limit" in capfd.readouterr().out
+    assert "CollapsedLDA, seed 1 failed: _sharpness_tasks:measure took longer than its limit" in capfd.readouterr().out
 
 
 def test_a_missing_wheel_is_named_with_the_command_that_brings_it(tmp_path):
