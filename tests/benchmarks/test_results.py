@@ -289,6 +289,7 @@ def test_programs_know_the_options_of_committed_commands(program, monkeypatch):
         raise ParsedError
 
     monkeypatch.setattr(argparse.ArgumentParser, "parse_args", parse_args)
+    monkeypatch.syspath_prepend((BENCHMARKS.parent / program).parent)
     for _, name, *arguments in map(shlex.split, COMMANDS):
         if name == program:
             monkeypatch.setattr(sys, "argv", [name, *arguments])
