@@ -64,7 +64,7 @@ def test_moments_have_the_date_that_is_written(write, monkeypatch):
 
 def test_other_texts_with_the_name_of_a_month_need_pandas(monkeypatch):
     pytest.importorskip("pandas")
-    texts = ["31. Jan. 2020", "31-Jan-2020", "31st January 2020 10:00 PM CET", "2020 Jan 31", "Jan 31, 2020"]
+    texts = ["31. Jan. 2020", "31-Jan-2020", "31st January 2020 10:00 PM", "2020 Jan 31", "Jan 31, 2020"]
     assert read_dates(texts).days == [date(2020, 1, 31)] * 5
     assert read_dates(["a march in 2020", "May 5", "may", "30 February 2020"]).days == [None] * 4
     monkeypatch.setitem(sys.modules, "pandas", None)

@@ -150,7 +150,8 @@ def read_excel(path, *, fields, tally, **_):
         with path.open("rb") as file, pd.ExcelFile(file, engine="openpyxl") as book:
             titles = book.sheet_names
             chosen = fields.sheet if fields.sheet in titles else 0
-            table = book.parse(chosen, header=None, dtype=str, keep_default_na=False, na_filter=False)
+            options = {"header": None, "dtype": str, "keep_default_na": False, "na_filter": False}
+            table = pd.read_excel(book, sheet_name=chosen, **options)
     except Exception as error:  # pandas and openpyxl let errors of zipfile and XML through
         raise ValueError(damaged(path, "Excel", error)) from error
     if fields.sheet is not None:
