@@ -17,8 +17,8 @@ from scipy.stats import chi2
 from sparsemix._engine.blocks import Rows
 from sparsemix._engine.loop import Hook, collect, respond
 from sparsemix._heuristics.mixture import policy
-from sparsemix._heuristics.mixture.splitting import Splitting, cut_gains, merge_losses, most_likely
-from sparsemix._models.mixture.candidates import PERIOD, CandidateLists, PairTable, expected_weights, nearest
+from sparsemix._heuristics.mixture.splitting import Splitting, cut_gains, merge_losses, most_likely, neighbouring
+from sparsemix._models.mixture.candidates import PERIOD, CandidateLists, PairTable, expected_weights
 from sparsemix._stats.altered import altered
 from sparsemix._stats.responsibilities import SparseResponsibilities
 
@@ -281,10 +281,7 @@ def mergers(model, stats):
     average row of a component that entropy is log(1 + exp(the difference of its expected weights)).
     """
     gaussians = model.published(stats)
-    n_partners = min(policy.POLICY.partners + 1, stats.n_components)
-    first = np.repeat(np.arange(stats.n_components), n_partners)
-    second = nearest(gaussians, model.table, n_partners).ravel()
-    pairs = np.unique(np.sort(np.stack([first, second], axis=1)[first != second], axis=1), axis=0)
+    pairs = neighbouring(gaussians, model.table)
     pairs = pairs[(stats["count"][pairs] >= FREE).all(axis=1)]
     evidence_model = altered(model.evidence_model, table=model.table)
     gain = -merge_losses(evidence_model, stats, pairs)

@@ -9,8 +9,7 @@ splits and merges; the bound after a few steps of all components decides (Ueda, 
 import numpy as np
 
 from sparsemix._heuristics.mixture import policy
-from sparsemix._heuristics.mixture.splitting import Splitting, climb, merge_losses, most_likely
-from sparsemix._models.mixture.candidates import nearest
+from sparsemix._heuristics.mixture.splitting import Splitting, climb, merge_losses, most_likely, neighbouring
 from sparsemix._stats.responsibilities import SparseResponsibilities
 
 
@@ -27,8 +26,8 @@ def exchange_components(learner, rows, resp, rng, workers):
         if not n_exchanges:
             break
         stats, after = climb(learner, rows, SparseResponsibilities.from_labels(proposed), steps, workers, tol)
-        before, now = bound, learner.lower_bound(stats)
-        if now > before:
+        now = learner.lower_bound(stats)
+        if now > bound:
             bound, resp = now, after
         elif n_exchanges == 1:
             break
@@ -52,7 +51,7 @@ def exchanged(learner, rows, labels, most, rng, workers):
     parents = labels[np.unique(splitting.labels, return_index=True)[1][-len(gains) :]]
     gains[new_constants(splitting, parents, halves)] = -np.inf
     model.global_step(stats, workers.split)
-    pairs = neighbours(model, stats)
+    pairs = neighbouring(model.published(stats), model.table)
     lost = merge_losses(model, stats, pairs)
     after, n = labels.copy(), 0
     for kept, freed, cut in matched(pairs, lost, parents, gains, most):
@@ -78,15 +77,6 @@ def matched(pairs, lost, parents, gains, most):
         used[parents[free[0]]] = True
         most -= 1
         yield kept, freed, free[0]
-
-
-def neighbours(model, stats):
-    """Pairs of components that may be merged: each with its nearest ones."""
-    n = model.n_components
-    n_partners = min(policy.POLICY.partners + 1, n)
-    second = nearest(model.published(stats), model.table, n_partners).ravel()
-    pairs = np.sort(np.stack([np.repeat(np.arange(n), n_partners), second], axis=1), axis=1)
-    return np.unique(pairs[pairs[:, 0] != pairs[:, 1]], axis=0)
 
 
 def new_constants(splitting, parents, halves):

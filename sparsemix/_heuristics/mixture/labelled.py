@@ -1,4 +1,4 @@
-"""Initial clusters of rows of which some have labels: each label has components of its own."""
+"""Initial clusters of rows of which some have labels: no component belongs to two labels."""
 
 import numpy as np
 

@@ -15,7 +15,7 @@ from sparsemix._engine.blocks import Rows
 from sparsemix._engine.loop import collect, respond
 from sparsemix._heuristics.mixture import policy
 from sparsemix._heuristics.mixture.seeds import column_scales
-from sparsemix._models.mixture.candidates import PERIOD, CandidateLists, CandidateSearch, PairTable
+from sparsemix._models.mixture.candidates import PERIOD, CandidateLists, CandidateSearch, PairTable, nearest
 from sparsemix._stats.altered import altered
 from sparsemix._stats.responsibilities import SparseResponsibilities
 
@@ -211,6 +211,14 @@ def cut_gains(model, first, second):
     second_mean = precision * (precision + both) / (precision + counts).prod(axis=0)
     gain += 0.5 * apart.shape[1] * np.log(second_mean)
     return gain + sizes(model, counts[0]) + sizes(model, counts[1]) - sizes(model, both)
+
+
+def neighbouring(gaussians, table):
+    """Pairs (P, 2) of components that may be merged: each with its nearest ones."""
+    n = len(gaussians.means)
+    n_partners = min(policy.POLICY.partners + 1, n)
+    pairs = np.stack([np.repeat(np.arange(n), n_partners), nearest(gaussians, table, n_partners).ravel()], axis=1)
+    return np.unique(np.sort(pairs[pairs[:, 0] != pairs[:, 1]], axis=1), axis=0)
 
 
 def merge_losses(model, stats, pairs):
