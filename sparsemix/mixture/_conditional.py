@@ -11,18 +11,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import sparse
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from sparsemix._engine.blocks import spans
+from sparsemix._engine.blocks import Rows
+from sparsemix._engine.threads import Workers
 from sparsemix._estimator.input.checks import check_rows
 from sparsemix._estimator.input.forms import floats_of
+from sparsemix._models.mixture.missing import is_missing
 from sparsemix._typing import Array, Estimator, RowsLike
-
-# Numbers in a table of rows and components, which limits the rows that are completed together; smaller responsibilities
-# than this do not count.
-WEIGHTS, LEAST = 1 << 22, 1e-12
 
 
 def marginal(self: Estimator, columns: ArrayLike) -> Estimator:
@@ -121,7 +118,7 @@ def impute(self: Any, X: RowsLike, *, draw: bool = False) -> Array:
     Returns
     -------
     X : ndarray of shape (n_samples, n_features)
-        A copy with the missing values replaced, in the dtype of ``X``.
+        A copy with the missing values replaced: float32 if all of ``X`` is, else float64.
 
     Raises
     ------
@@ -130,8 +127,8 @@ def impute(self: Any, X: RowsLike, *, draw: bool = False) -> Array:
 
     Notes
     -----
-    All components count, whatever ``n_nonzero`` is. Rows with the same missing columns are completed together; the cost
-    grows with the number of different patterns.
+    All components count, whatever ``n_nonzero`` is. Those with a responsibility below 1e-12 are left out of a mean. The
+    cost is about that of ``score_samples``, plus that of a row under each component that counts.
 
     Examples
     --------
@@ -145,44 +142,16 @@ def impute(self: Any, X: RowsLike, *, draw: bool = False) -> Array:
     check_is_fitted(self)
     if not isinstance(draw, (bool, np.bool_)):
         raise ValueError(f"draw={draw!r} is not a boolean; give True for draws, False for conditional means")
-    X = np.array(check_rows(self, X, reset=False, missing=True))
-    rng = check_random_state(self._params.random_state)
-    absent = np.isnan(X)
-    some = np.flatnonzero(absent.any(axis=1))
-    patterns, pattern_of = np.unique(absent[some], axis=0, return_inverse=True)
-    for number, pattern in enumerate(patterns):
-        rows, split = some[np.ravel(pattern_of) == number], Split(self, np.flatnonzero(~pattern))
-        given = _like(self, *split.of_given()) if len(split.given) else None
-        for start, stop in spans(len(rows), max(1, WEIGHTS // len(split.weights))):
-            part = rows[start:stop]
-            X[np.ix_(part, split.rest)] = _completed(split, given, X[np.ix_(part, split.given)], rng if draw else None)
-    return X
-
-
-def _completed(split, given, values, rng):
-    """The other columns of rows with these values of the given columns: conditional means, or draws."""
-    out = np.zeros((len(values), len(split.rest)))
-    resp = _responsibilities(split, given, values, rng)
-    for k in np.flatnonzero(np.diff(resp.indptr)):
-        entries = slice(resp.indptr[k], resp.indptr[k + 1])
-        rows = resp.indices[entries]
-        found = split.expected(k, values[rows])
-        if rng is not None:
-            found = found + rng.standard_normal(found.shape) @ split.root(k).T
-        out[rows] += resp.data[entries, None] * found
-    return out
-
-
-def _responsibilities(split, given, values, rng):
-    """Responsibilities of the rows as a CSC matrix; with draws one component each, of probability one."""
-    n_components = len(split.weights)
-    unknown = np.broadcast_to(split.weights, (len(values), n_components))
-    resp = unknown if given is None else given.predict_proba(values)
-    if rng is None:
-        return sparse.csc_array(np.where(resp < LEAST, 0.0, resp.astype(np.float64)))
-    totals = np.cumsum(resp, axis=1, dtype=np.float64)
-    drawn = (totals < totals[:, -1:] * rng.random_sample((len(values), 1))).sum(axis=1)
-    return sparse.csc_array((np.arange(n_components) == drawn[:, None]).astype(np.float64))
+    done = np.array(check_rows(self, X, reset=False, missing=True))
+    seed = check_random_state(self._params.random_state).randint(1 << 31) if draw else None
+    incomplete = is_missing(done)
+    if incomplete is not None:
+        some = done[incomplete]
+        rows = Rows(some, shift=self._fitted.model.shift, dtype=np.float64)
+        with Workers(self._params.n_jobs) as workers:
+            found = self._fitted.missing_values(rows, seed, workers)
+        done[incomplete] = np.where(np.isnan(some), found, some)
+    return done
 
 
 class Split:
@@ -220,10 +189,6 @@ class Split:
         gain = self.covariances.gain(k, self.given, self.rest)
         return self.means[k, self.rest] + (values - self.means[k, self.given]) @ gain.T
 
-    def root(self, k):
-        """A matrix whose product with its transpose is the covariance of the other columns under component k."""
-        return np.linalg.cholesky(self.covariances.of_rest_in(k, self.given, self.rest))
-
 
 class Variances:
     """Columns are independent: given columns change the weights only."""
@@ -238,11 +203,6 @@ class Variances:
     def of_rest(self, given, rest):  # noqa: ARG002
         """Covariances and covariance type of the columns ``rest``, given the columns ``given``."""
         return self.of(rest)
-
-    def of_rest_in(self, k, given, rest):  # noqa: ARG002
-        """The covariance of the columns ``rest`` in component k, as a matrix."""
-        variances = self.of(rest)[0]
-        return np.eye(len(rest)) * (variances if self.family.tied else variances[k])
 
     def gain(self, k, given, rest):  # noqa: ARG002
         """The matrix A (rest, given) of component k."""
@@ -262,11 +222,10 @@ class Matrices:
     def of_rest(self, given, rest):
         """See Variances; rows of "zero_mean" have conditional means."""
         if self.family.tied:
-            return self.of_rest_in(0, given, rest), self.family.name
-        return np.array([self.of_rest_in(k, given, rest) for k in range(len(self.matrices))]), "full"
+            return self._of_rest_in(0, given, rest), self.family.name
+        return np.array([self._of_rest_in(k, given, rest) for k in range(len(self.matrices))]), "full"
 
-    def of_rest_in(self, k, given, rest):
-        """See Variances."""
+    def _of_rest_in(self, k, given, rest):
         matrix = self._of_component(k)
         out = matrix[np.ix_(rest, rest)] - self.gain(k, given, rest) @ matrix[np.ix_(given, rest)]
         return 0.5 * (out + out.T)
@@ -295,11 +254,6 @@ class Loadings:
         """See Variances: the covariances are W_m^T M^-1 W_m + diag(v_m)."""
         roots = np.linalg.cholesky(np.array([self._m(k, given) for k in range(len(self.noise))]))
         return self._named(np.linalg.solve(roots, self.loadings[:, :, rest]), self.noise[:, rest])
-
-    def of_rest_in(self, k, given, rest):
-        """See Variances."""
-        part = self.loadings[k][:, rest]
-        return part.T @ np.linalg.solve(self._m(k, given), part) + np.diag(self.noise[k, rest])
 
     def gain(self, k, given, rest):
         """See Variances."""
