@@ -17,9 +17,9 @@ from sklearn.utils.validation import check_is_fitted
 from sparsemix._engine.blocks import Rows
 from sparsemix._engine.threads import Workers
 from sparsemix._estimator.input.checks import check_rows
-from sparsemix._estimator.input.forms import floats_of
+from sparsemix._estimator.input.forms import floats_of, frame_like, is_frame
 from sparsemix._models.mixture.missing import is_missing
-from sparsemix._typing import Array, Estimator, RowsLike
+from sparsemix._typing import Estimator, RowsLike
 
 
 def marginal(self: Estimator, columns: ArrayLike) -> Estimator:
@@ -103,12 +103,12 @@ def condition(self: Estimator, columns: ArrayLike, values: ArrayLike) -> Estimat
     return _named(_like(self, weights / weights.sum(), means, *split.of_rest()), self, split.rest)
 
 
-def impute(self: Any, X: RowsLike, *, draw: bool = False) -> Array:
+def impute(self: Any, X: RowsLike, *, draw: bool = False) -> Any:
     """Rows completed where values are missing.
 
     Parameters
     ----------
-    X : array-like of shape (n_samples, n_features)
+    X : array-like or data frame of shape (n_samples, n_features)
         Rows; NaN marks a missing value. A row may be NaN in every column.
     draw : bool, default=False
         False replaces missing values by their conditional means given the row's other values, which has the least
@@ -117,8 +117,9 @@ def impute(self: Any, X: RowsLike, *, draw: bool = False) -> Array:
 
     Returns
     -------
-    X : ndarray of shape (n_samples, n_features)
-        A copy with the missing values replaced: float32 if all of ``X`` is, else float64.
+    X : ndarray or data frame of shape (n_samples, n_features)
+        A copy with the missing values replaced: float32 if all of ``X`` is, else float64. A data frame of pandas or
+        polars, or a table of Arrow, comes back as one, with its index and its columns in their order.
 
     Raises
     ------
@@ -151,7 +152,7 @@ def impute(self: Any, X: RowsLike, *, draw: bool = False) -> Array:
         with Workers(self._params.n_jobs) as workers:
             found = self._fitted.missing_values(rows, seed, workers)
         done[incomplete] = np.where(np.isnan(some), found, some)
-    return done
+    return frame_like(X, done) if is_frame(X) else done
 
 
 class Split:

@@ -1,10 +1,12 @@
 """Marginals, conditionals and completed rows against the joint density."""
 
+import forms
 import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
 from sparsemix import SparseGaussianMixture
+from sparsemix._estimator.input.forms import columns_of, is_frame, numbers_of
 from sparsemix._stats.families import GAUSSIANS
 
 D, K = 5, 3
@@ -110,6 +112,39 @@ def test_completed_rows_are_the_same_for_any_number_of_threads(kind, draw, dtype
     assert np.array_equal(found[0], other) != draw
 
 
+@pytest.mark.parametrize("name", [*forms.DENSE, *forms.SINGLE])
+def test_data_frames_are_completed_as_data_frames(name):
+    whole = (forms.DENSE | forms.SINGLE)[name](np.random.default_rng(0).integers(0, 9, size=(60, D)))
+    found = SparseGaussianMixture(K, random_state=0).fit(whole).impute(whole)
+    if not is_frame(whole):
+        assert type(found) is np.ndarray
+        return
+    assert type(found) is type(whole)
+    assert [name for name, _ in columns_of(found)] == [name for name, _ in columns_of(whole)]
+    assert np.array_equal(numbers_of(found), numbers_of(whole))
+    assert numbers_of(found).dtype.kind == "f"
+    assert found is not whole
+
+
+@pytest.mark.parametrize("index", [None, "abc", [5, 5, 7]])
+@pytest.mark.parametrize("missing", [np.nan, None, "NA"])
+def test_frames_of_pandas_keep_their_index_and_columns(missing, index):
+    pandas = pytest.importorskip("pandas")
+    _, X = fitted("full")
+    frame = pandas.DataFrame(X, columns=list("zyxwv"))
+    mixture = SparseGaussianMixture(K, random_state=0).fit(frame)
+    some = frame.iloc[:3].astype("Float64" if missing == "NA" else object)
+    some.iloc[1, 2] = pandas.NA if missing == "NA" else missing
+    some.index = range(3, 6) if index is None else list(index)
+    found = mixture.impute(some)
+    assert found.index.tolist() == some.index.tolist()
+    assert found.columns.tolist() == list("zyxwv")
+    assert set(found.dtypes) == {np.dtype(np.float64)}
+    X = X[:3].copy()
+    X[1, 2] = np.nan
+    np.testing.assert_allclose(found.to_numpy(), completed(mixture, X), rtol=1e-9)
+
+
 @pytest.mark.parametrize("kind", TYPES)
 def test_draws_have_the_moments_of_the_conditional_mixture(kind):
     mixture, X = fitted(kind)
@@ -160,3 +195,4 @@ def test_all_components_complete_a_row():
     assert mixture.impute([[0.3, np.nan]])[0, 1] == pytest.approx(35.0)
     with pytest.raises(ValueError, match="draw='yes'"):
         mixture.impute([[0.3, np.nan]], draw="yes")
+
