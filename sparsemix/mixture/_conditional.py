@@ -57,7 +57,7 @@ def condition(self: Estimator, columns: ArrayLike, values: ArrayLike) -> Estimat
     """The mixture of all other columns, given the values of some.
 
     Use it for a regression with several outcomes: the conditional mixture has means, densities and draws. For many rows
-    of data call ``impute``.
+    use ``MixtureRegressor``, or ``impute``.
 
     Parameters
     ----------
@@ -98,7 +98,12 @@ def condition(self: Estimator, columns: ArrayLike, values: ArrayLike) -> Estimat
     split = Split(self, given)
     if not len(split.rest):
         raise ValueError("columns names every column of the mixture; leave out those that the result is to describe")
-    means = np.array([split.expected(k, values[None])[0] for k in range(len(split.weights))])
+    fitted, n_components = self._fitted, len(split.weights)
+    x = np.full((n_components, self.n_features_in_), np.nan)
+    x[:, given] = values
+    x = Rows(x, shift=fitted.model.shift).read(slice(0, n_components))
+    completion = fitted.table("density", x.dtype, incomplete=True).completion
+    means = fitted.in_data_coordinates(completion.expect(x, np.eye(n_components), None))[:, split.rest]
     weights = _like(self, *split.of_given()).predict_proba(values[None])[0]
     return _named(_like(self, weights / weights.sum(), means, *split.of_rest()), self, split.rest)
 
@@ -170,25 +175,17 @@ class Split:
         family, parameters = mixture._fitted.model.family, mixture.density_parameters()
         self.given, self.rest = given, np.setdiff1d(np.arange(family.n_features), given)
         self.weights, self.means = parameters["weights"], parameters["means"]
-        self.has_means = family.has_means
-        if not self.has_means:
-            self.means = np.zeros((len(self.weights), family.n_features))
         kind = Loadings if family.has_loadings else Matrices if family.shape.correlated else Variances
         self.covariances = kind(family, parameters["covariances"])
 
     def of_given(self):
         """Arguments of ``from_parameters``: the marginal mixture of the given columns."""
-        means = self.means[:, self.given] if self.has_means else None
+        means = None if self.means is None else self.means[:, self.given]
         return self.weights, means, *self.covariances.of(self.given)
 
     def of_rest(self):
         """Covariances and covariance type of the other columns, given the given ones."""
         return self.covariances.of_rest(self.given, self.rest)
-
-    def expected(self, k, values):
-        """Means of the other columns under component k, one for each row of values of the given columns."""
-        gain = self.covariances.gain(k, self.given, self.rest)
-        return self.means[k, self.rest] + (values - self.means[k, self.given]) @ gain.T
 
 
 class Variances:
@@ -205,10 +202,6 @@ class Variances:
         """Covariances and covariance type of the columns ``rest``, given the columns ``given``."""
         return self.of(rest)
 
-    def gain(self, k, given, rest):  # noqa: ARG002
-        """The matrix A (rest, given) of component k."""
-        return np.zeros((len(rest), len(given)))
-
 
 class Matrices:
     """Covariance matrices, one for each component or one for all."""
@@ -223,25 +216,19 @@ class Matrices:
     def of_rest(self, given, rest):
         """See Variances; rows of "zero_mean" have conditional means."""
         if self.family.tied:
-            return self._of_rest_in(0, given, rest), self.family.name
-        return np.array([self._of_rest_in(k, given, rest) for k in range(len(self.matrices))]), "full"
+            return conditional(self.matrices, given, rest), self.family.name
+        return np.array([conditional(each, given, rest) for each in self.matrices]), "full"
 
-    def _of_rest_in(self, k, given, rest):
-        matrix = self._of_component(k)
-        out = matrix[np.ix_(rest, rest)] - self.gain(k, given, rest) @ matrix[np.ix_(given, rest)]
-        return 0.5 * (out + out.T)
 
-    def gain(self, k, given, rest):
-        """See Variances."""
-        matrix = self._of_component(k)
-        return np.linalg.solve(matrix[np.ix_(given, given)], matrix[np.ix_(given, rest)]).T
-
-    def _of_component(self, k):
-        return self.matrices if self.family.tied else self.matrices[k]
+def conditional(matrix, given, rest):
+    """The covariance of the columns ``rest``, given the columns ``given``."""
+    gain = np.linalg.solve(matrix[np.ix_(given, given)], matrix[np.ix_(given, rest)]).T
+    out = matrix[np.ix_(rest, rest)] - gain @ matrix[np.ix_(given, rest)]
+    return 0.5 * (out + out.T)
 
 
 class Loadings:
-    """Covariances W^T W + diag(v); with M = I + W_o diag(v_o)^-1 W_o^T, A is W_m^T M^-1 W_o diag(v_o)^-1."""
+    """Covariances W^T W + diag(v); M is I + W_o diag(v_o)^-1 W_o^T."""
 
     def __init__(self, family, parameters):
         self.family = family
@@ -255,11 +242,6 @@ class Loadings:
         """See Variances: the covariances are W_m^T M^-1 W_m + diag(v_m)."""
         roots = np.linalg.cholesky(np.array([self._m(k, given) for k in range(len(self.noise))]))
         return self._named(np.linalg.solve(roots, self.loadings[:, :, rest]), self.noise[:, rest])
-
-    def gain(self, k, given, rest):
-        """See Variances."""
-        part = self.loadings[k][:, given] / self.noise[k, given]
-        return self.loadings[k][:, rest].T @ np.linalg.solve(self._m(k, given), part)
 
     def _m(self, k, given):
         part = self.loadings[k][:, given]

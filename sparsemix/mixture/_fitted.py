@@ -114,6 +114,19 @@ class FittedMixture:
         self.each_tile("density", rows, workers, expect)
         return self.in_data_coordinates(out)
 
+    def each_conditional(self, rows, last, workers, function):
+        """Call ``function(start, stop, resp, means, variances)`` for every tile, with moments (n, K, last) of the last
+        columns, which the float64 rows lack."""
+        completion = self.table("density", rows.dtype, incomplete=True).completion
+
+        def share(start, stop, weights):
+            softmax(weights, start, weights)
+            means, variances = completion.moments(rows.read(slice(start, stop)), last)
+            shift = 0.0 if self.model.shift is None else self.model.shift[-last:]
+            function(start, stop, weights, means + shift, variances)
+
+        self.each_tile("density", rows, workers, share)
+
     def each_tile(self, kind, rows, workers, function):
         """Call ``function(start, stop, weights)`` for every tile of rows, weights (rows, K) under a table."""
         table = self.table(kind, rows.dtype, rows.incomplete)

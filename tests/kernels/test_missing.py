@@ -115,6 +115,42 @@ def test_expected_values(d, n_precisions, drawn):
     np.testing.assert_allclose(out, want, rtol=1e-8, atol=1e-8)
 
 
+@pytest.mark.parametrize("last", [1, 2])
+@pytest.mark.parametrize("n_precisions", [1, 4])
+@pytest.mark.parametrize("d", [2, 5, 19])
+def test_moments(d, n_precisions, last):
+    rng = np.random.default_rng(d)
+    x, (covariances, means) = gaps(rng, 30, d), matrices(rng, 4, d)
+    covariances = covariances[:n_precisions]
+    x[10:20] = np.where(np.isnan(x[10]), np.nan, rng.normal(size=(10, d)))  # one pattern
+    x[:, -last:] = np.nan
+    order, starts = np.arange(29, -1, -1, dtype=np.intc), np.array([*range(11), 20, 20, *range(21, 31)], dtype=np.intp)
+    out, want = np.full((2, 30, 4, last), np.nan), np.empty((2, 30, 4, last))
+    _missing.moments(x, order, starts, np.linalg.inv(covariances), means, *out)
+    for row, values in enumerate(x):
+        seen = ~np.isnan(values)
+        for k, mean in enumerate(means):
+            covariance = covariances[k % n_precisions]
+            gain = np.linalg.solve(covariance[np.ix_(seen, seen)], covariance[seen, -last:]).T
+            want[0, row, k] = mean[-last:] + gain @ (values - mean)[seen]
+            want[1, row, k] = np.diag(covariance[-last:, -last:] - gain @ covariance[seen, -last:])
+    np.testing.assert_allclose(out, want, rtol=1e-8, atol=1e-8)
+
+
+@pytest.mark.parametrize("wrong", ["x", "order", "starts", "precisions", "means", "centres", "variances"])
+def test_wrong_shapes_of_moments_are_refused(wrong):
+    given = {
+        "x": np.full((4, 2), np.nan), "order": np.arange(4, dtype=np.intc), "starts": np.array([0, 4]),
+        "precisions": np.ones((3, 2, 2)), "means": np.zeros((3, 2)), "centres": np.empty((4, 3, 1)),
+        "variances": np.empty((4, 3, 1)),
+    }  # fmt: skip
+    given[wrong] = {
+        "x": np.zeros((4, 2)), "order": np.full(4, 4, dtype=np.intc), "starts": np.array([0, 3])
+    }.get(wrong, given[wrong][:, :1].copy() if given[wrong].ndim > 1 else None)  # fmt: skip
+    with pytest.raises(ValueError, match=wrong):
+        _missing.moments(*given.values())
+
+
 @pytest.mark.parametrize("wrong", ["order", "starts", "resp", "precisions", "means", "normals", "out"])
 def test_wrong_shapes_of_expected_values_are_refused(wrong):
     given = {

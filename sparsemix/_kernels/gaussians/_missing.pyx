@@ -68,6 +68,14 @@ cdef int check_groups(const int[::1] order, const Py_ssize_t[::1] starts, Py_ssi
     return 0
 
 
+cdef int check_gaussians(const double[:, :, ::1] precisions, const double[:, ::1] means, Py_ssize_t d) except -1:
+    """Refuse means and precision matrices of different sizes."""
+    cdef Py_ssize_t k = means.shape[0]
+    if precisions.shape[0] not in (1, k) or precisions.shape[1] != d or precisions.shape[2] != d or means.shape[1] != d:
+        raise ValueError(f"precisions must be ({k}, {d}, {d}) or (1, {d}, {d}), and means ({k}, {d})")
+    return 0
+
+
 def observed_diagonal(
     const real[:, ::1] x,        # IN  (n, D) with NaN
     const real[::1] table,       # IN  blocks of (K, D, 3): factors 1 / s, offsets m / s, logs of 2 pi s^2
@@ -311,14 +319,11 @@ def expect(
     cdef Py_ssize_t g, at, i, k, row, seen, lost
     cdef bint drawn = normals is not None, ready
     cdef const double* precision
-    if precisions.shape[0] not in (1, n_components) or precisions.shape[1] != d or precisions.shape[2] != d:
-        raise ValueError(f"precisions must be ({n_components}, {d}, {d}) or (1, {d}, {d})")
-    if means.shape[1] != d:
-        raise ValueError(f"means must be ({n_components}, {d})")
     if resp.shape[0] != n or resp.shape[1] != n_components or out.shape[0] != n or out.shape[1] != d:
         raise ValueError(f"resp must be ({n}, {n_components}) and out ({n}, {d})")
     if drawn and (normals.shape[0] != n or normals.shape[1] != d):
         raise ValueError(f"normals must be ({n}, {d})")
+    check_gaussians(precisions, means, d)
     check_groups(order, starts, n)
     out[:] = 0.0
     if n == 0 or d == 0:
@@ -349,3 +354,55 @@ def expect(
                     solve_upper(&lower[0], lost, &u[0])
                     for i in range(lost):
                         out[row, columns[seen + i]] += resp[row, k] * (means[k, columns[seen + i]] - u[i])
+
+
+def moments(
+    const double[:, ::1] x,              # IN  (n, D) with NaN, among them all of the last Q columns
+    const int[::1] order,                # IN  (n,) row numbers; rows of a group have one pattern
+    const Py_ssize_t[::1] starts,        # IN  (G + 1,) group g is order[starts[g]] to order[starts[g + 1] - 1]
+    const double[:, :, ::1] precisions,  # IN  (K, D, D), or (1, D, D) if all components have one
+    const double[:, ::1] means,          # IN  (K, D)
+    double[:, :, ::1] centres,           # OUT (n, K, Q) conditional means of the last columns
+    double[:, :, ::1] variances,         # OUT (n, K, Q) their conditional variances
+):
+    """Moments of the last columns under each component, given the observed values of the row."""
+    cdef Py_ssize_t n = x.shape[0], d = x.shape[1], n_components = means.shape[0], groups = starts.shape[0] - 1
+    cdef Py_ssize_t g, at, i, j, k, t, row, seen, lost, last = centres.shape[2]
+    cdef const double* precision
+    cdef double value
+    if np.shape(centres) != (n, n_components, min(last, d)) or np.shape(variances) != np.shape(centres):
+        raise ValueError(f"centres and variances must be ({n}, {n_components}, Q) with Q at most {d}")
+    check_gaussians(precisions, means, d)
+    check_groups(order, starts, n)
+    if n == 0 or last == 0:
+        return
+    if not np.isnan(np.asarray(x)[:, d - last :]).all():
+        raise ValueError(f"x must be NaN in the last {last} columns")
+    cdef int[::1] columns = np.empty(d, dtype=np.intc)
+    cdef double[::1] y = np.empty(d), u = np.empty(d), v = np.empty(d), lower = np.empty(d * d), spread = np.empty(last)
+    with nogil:
+        for g in range(groups):
+            if starts[g] == starts[g + 1]:
+                continue
+            seen = observed_columns(&x[order[starts[g]], 0], d, &columns[0])
+            lost = d - seen
+            for k in range(n_components):
+                precision = &precisions[k if precisions.shape[0] > 1 else 0, 0, 0]
+                factor(precision, d, &columns[0] + seen, lost, &lower[0])
+                for t in range(last):  # |L^-1 e|^2 for the unit vector e of column t; zero before it
+                    spread[t] = 0.0
+                    for i in range(lost - last + t, lost):
+                        value = 1.0 if i == lost - last + t else 0.0
+                        for j in range(lost - last + t, i):
+                            value -= lower[i * lost + j] * v[j]
+                        v[i] = value / lower[i * lost + i]
+                        spread[t] += v[i] * v[i]
+                for at in range(starts[g], starts[g + 1]):
+                    row = order[at]
+                    for i in range(seen):
+                        y[i] = x[row, columns[i]] - means[k, columns[i]]
+                    solve_lower(precision, d, &columns[0], seen, &lower[0], &y[0], &u[0])
+                    solve_upper(&lower[0], lost, &u[0])
+                    for t in range(last):
+                        centres[row, k, t] = means[k, d - last + t] - u[lost - last + t]
+                        variances[row, k, t] = spread[t]

@@ -141,6 +141,11 @@ class Independent:
         out = resp @ self.means
         return out if normals is None else out + normals * (resp @ np.sqrt(self.variances))
 
+    def moments(self, x, last):
+        """Means and variances (n, K, last) of the last columns, which rows lack, given their other values."""
+        shape = len(x), len(self.means), last
+        return tuple(np.broadcast_to(each[:, -last:], shape) for each in (self.means, self.variances))
+
 
 class Correlated:
     """Missing values of Gaussians with matrices; "tied" ones have one matrix."""
@@ -195,6 +200,12 @@ class Correlated:
         """See Independent."""
         out = np.empty(x.shape)
         _missing.expect(x, *by_pattern(x), resp, LEAST, self.precisions, self.means, normals, out)
+        return out
+
+    def moments(self, x, last):
+        """See Independent."""
+        out = np.empty((2, len(x), len(self.means), last))
+        _missing.moments(x, *by_pattern(x), self.precisions, self.means, *out)
         return out
 
 
