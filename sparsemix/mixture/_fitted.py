@@ -115,8 +115,7 @@ class FittedMixture:
         return self.in_data_coordinates(out)
 
     def each_conditional(self, rows, last, workers, function):
-        """Call ``function(start, stop, resp, means, variances)`` for every tile, with moments (n, K, last) of the last
-        columns, which the float64 rows lack."""
+        """Call ``function(start, stop, resp, means, variances)`` for every tile: moments (n, K, last) of outcomes."""
         completion = self.table("density", rows.dtype, incomplete=True).completion
 
         def share(start, stop, weights):

@@ -1,5 +1,6 @@
 """Gaussian mixture regression: the conditional distribution of outcomes under a mixture of rows and outcomes."""
 
+import numbers
 from typing import Any, Self
 
 import numpy as np
@@ -135,7 +136,7 @@ class MixtureRegressor(RegressorMixin, SparsemixEstimator):
         interval : ndarray of shape (n_samples, 2) or (n_samples, n_outputs, 2)
             Quantiles ``(1 - coverage) / 2`` and ``(1 + coverage) / 2`` of the outcome given the row.
         """
-        if not 0.0 < coverage < 1.0:
+        if not isinstance(coverage, numbers.Real) or not 0.0 < coverage < 1.0:
             raise ValueError(f"coverage={coverage!r} is not a probability; give a number between 0 and 1, such as 0.9")
         rows = self._rows(X)
         out = np.empty((len(rows), self.n_outputs_, 2))

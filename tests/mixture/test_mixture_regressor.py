@@ -140,7 +140,7 @@ def test_the_given_mixture_stays_unfitted_and_failed_fits_change_nothing():
     assert np.array_equal(regressor.predict(table()[0]), before)
 
 
-@pytest.mark.parametrize("coverage", [0.0, 1.0, -1.0, np.nan])
+@pytest.mark.parametrize("coverage", [0.0, 1.0, -1.0, np.nan, None, "0.9"])
 def test_wrong_coverage_is_refused(coverage):
     with pytest.raises(ValueError, match=r"coverage=.* give a number between 0 and 1"):
         fitted().predict_interval(table()[0], coverage)
