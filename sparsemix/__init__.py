@@ -10,6 +10,7 @@ with quiet_interrupts():
     from sparsemix._version import __version__
     from sparsemix.clusters import GibbsNGGPMixture, StreamingNGGPMixture
     from sparsemix.mixture import (
+        MixtureRegressor,
         SparseBernoulliMixture,
         SparseGaussianMixture,
         SparseMultinomialMixture,
@@ -22,6 +23,7 @@ __all__ = [
     "CollapsedLDA",
     "GibbsLDA",
     "GibbsNGGPMixture",
+    "MixtureRegressor",
     "Report",
     "SkipGramTopicModel",
     "SparseBernoulliMixture",

@@ -17,6 +17,8 @@
 
     rows with NaN        _missing.observed_diagonal, observed_matrix (weights of the observed values)  -> _topl
                          _missing.fill, complete (rows completed under a component)  -> _accumulate.add_*
+                         _missing.expect (missing values given responsibilities, or draws of them)
+                         _missing.moments (means and variances of the last columns under each component)
 
     words of a chunk                                              chunk of documents
          |                                                              |

@@ -11,18 +11,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import sparse
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from sparsemix._engine.blocks import spans
+from sparsemix._engine.blocks import Rows
+from sparsemix._engine.threads import Workers
 from sparsemix._estimator.input.checks import check_rows
-from sparsemix._estimator.input.forms import floats_of
-from sparsemix._typing import Array, Estimator, RowsLike
-
-# Numbers in a table of rows and components, which limits the rows that are completed together; smaller responsibilities
-# than this do not count.
-WEIGHTS, LEAST = 1 << 22, 1e-12
+from sparsemix._estimator.input.forms import floats_of, frame_like, is_frame
+from sparsemix._models.mixture.missing import is_missing
+from sparsemix._typing import Estimator, RowsLike
 
 
 def marginal(self: Estimator, columns: ArrayLike) -> Estimator:
@@ -60,7 +57,7 @@ def condition(self: Estimator, columns: ArrayLike, values: ArrayLike) -> Estimat
     """The mixture of all other columns, given the values of some.
 
     Use it for a regression with several outcomes: the conditional mixture has means, densities and draws. For many rows
-    of data call ``impute``.
+    use ``MixtureRegressor``, or ``impute``.
 
     Parameters
     ----------
@@ -101,17 +98,22 @@ def condition(self: Estimator, columns: ArrayLike, values: ArrayLike) -> Estimat
     split = Split(self, given)
     if not len(split.rest):
         raise ValueError("columns names every column of the mixture; leave out those that the result is to describe")
-    means = np.array([split.expected(k, values[None])[0] for k in range(len(split.weights))])
+    fitted, n_components = self._fitted, len(split.weights)
+    x = np.full((n_components, self.n_features_in_), np.nan)
+    x[:, given] = values
+    x = Rows(x, shift=fitted.model.shift).read(slice(0, n_components))
+    completion = fitted.table("density", x.dtype, incomplete=True).completion
+    means = fitted.in_data_coordinates(completion.expect(x, np.eye(n_components), None))[:, split.rest]
     weights = _like(self, *split.of_given()).predict_proba(values[None])[0]
     return _named(_like(self, weights / weights.sum(), means, *split.of_rest()), self, split.rest)
 
 
-def impute(self: Any, X: RowsLike, *, draw: bool = False) -> Array:
+def impute(self: Any, X: RowsLike, *, draw: bool = False) -> Any:
     """Rows completed where values are missing.
 
     Parameters
     ----------
-    X : array-like of shape (n_samples, n_features)
+    X : array-like or data frame of shape (n_samples, n_features)
         Rows; NaN marks a missing value. A row may be NaN in every column.
     draw : bool, default=False
         False replaces missing values by their conditional means given the row's other values, which has the least
@@ -120,8 +122,9 @@ def impute(self: Any, X: RowsLike, *, draw: bool = False) -> Array:
 
     Returns
     -------
-    X : ndarray of shape (n_samples, n_features)
-        A copy with the missing values replaced, in the dtype of ``X``.
+    X : ndarray or data frame of shape (n_samples, n_features)
+        A copy with the missing values replaced: float32 if all of ``X`` is, else float64. A data frame of pandas or
+        polars, or a table of Arrow, comes back as one, with its index and its columns in their order.
 
     Raises
     ------
@@ -130,8 +133,8 @@ def impute(self: Any, X: RowsLike, *, draw: bool = False) -> Array:
 
     Notes
     -----
-    All components count, whatever ``n_nonzero`` is. Rows with the same missing columns are completed together; the cost
-    grows with the number of different patterns.
+    All components count, whatever ``n_nonzero`` is. Those with a responsibility below 1e-12 are left out of a mean. The
+    cost is about that of ``score_samples``, plus that of a row under each component that counts.
 
     Examples
     --------
@@ -145,44 +148,16 @@ def impute(self: Any, X: RowsLike, *, draw: bool = False) -> Array:
     check_is_fitted(self)
     if not isinstance(draw, (bool, np.bool_)):
         raise ValueError(f"draw={draw!r} is not a boolean; give True for draws, False for conditional means")
-    X = np.array(check_rows(self, X, reset=False, missing=True))
-    rng = check_random_state(self._params.random_state)
-    absent = np.isnan(X)
-    some = np.flatnonzero(absent.any(axis=1))
-    patterns, pattern_of = np.unique(absent[some], axis=0, return_inverse=True)
-    for number, pattern in enumerate(patterns):
-        rows, split = some[np.ravel(pattern_of) == number], Split(self, np.flatnonzero(~pattern))
-        given = _like(self, *split.of_given()) if len(split.given) else None
-        for start, stop in spans(len(rows), max(1, WEIGHTS // len(split.weights))):
-            part = rows[start:stop]
-            X[np.ix_(part, split.rest)] = _completed(split, given, X[np.ix_(part, split.given)], rng if draw else None)
-    return X
-
-
-def _completed(split, given, values, rng):
-    """The other columns of rows with these values of the given columns: conditional means, or draws."""
-    out = np.zeros((len(values), len(split.rest)))
-    resp = _responsibilities(split, given, values, rng)
-    for k in np.flatnonzero(np.diff(resp.indptr)):
-        entries = slice(resp.indptr[k], resp.indptr[k + 1])
-        rows = resp.indices[entries]
-        found = split.expected(k, values[rows])
-        if rng is not None:
-            found = found + rng.standard_normal(found.shape) @ split.root(k).T
-        out[rows] += resp.data[entries, None] * found
-    return out
-
-
-def _responsibilities(split, given, values, rng):
-    """Responsibilities of the rows as a CSC matrix; with draws one component each, of probability one."""
-    n_components = len(split.weights)
-    unknown = np.broadcast_to(split.weights, (len(values), n_components))
-    resp = unknown if given is None else given.predict_proba(values)
-    if rng is None:
-        return sparse.csc_array(np.where(resp < LEAST, 0.0, resp.astype(np.float64)))
-    totals = np.cumsum(resp, axis=1, dtype=np.float64)
-    drawn = (totals < totals[:, -1:] * rng.random_sample((len(values), 1))).sum(axis=1)
-    return sparse.csc_array((np.arange(n_components) == drawn[:, None]).astype(np.float64))
+    done = np.array(check_rows(self, X, reset=False, missing=True))
+    seed = check_random_state(self._params.random_state).randint(1 << 31) if draw else None
+    incomplete = is_missing(done)
+    if incomplete is not None:
+        some = done[incomplete]
+        rows = Rows(some, shift=self._fitted.model.shift, dtype=np.float64)
+        with Workers(self._params.n_jobs) as workers:
+            found = self._fitted.missing_values(rows, seed, workers)
+        done[incomplete] = np.where(np.isnan(some), found, some)
+    return frame_like(X, done) if is_frame(X) else done
 
 
 class Split:
@@ -200,29 +175,17 @@ class Split:
         family, parameters = mixture._fitted.model.family, mixture.density_parameters()
         self.given, self.rest = given, np.setdiff1d(np.arange(family.n_features), given)
         self.weights, self.means = parameters["weights"], parameters["means"]
-        self.has_means = family.has_means
-        if not self.has_means:
-            self.means = np.zeros((len(self.weights), family.n_features))
         kind = Loadings if family.has_loadings else Matrices if family.shape.correlated else Variances
         self.covariances = kind(family, parameters["covariances"])
 
     def of_given(self):
         """Arguments of ``from_parameters``: the marginal mixture of the given columns."""
-        means = self.means[:, self.given] if self.has_means else None
+        means = None if self.means is None else self.means[:, self.given]
         return self.weights, means, *self.covariances.of(self.given)
 
     def of_rest(self):
         """Covariances and covariance type of the other columns, given the given ones."""
         return self.covariances.of_rest(self.given, self.rest)
-
-    def expected(self, k, values):
-        """Means of the other columns under component k, one for each row of values of the given columns."""
-        gain = self.covariances.gain(k, self.given, self.rest)
-        return self.means[k, self.rest] + (values - self.means[k, self.given]) @ gain.T
-
-    def root(self, k):
-        """A matrix whose product with its transpose is the covariance of the other columns under component k."""
-        return np.linalg.cholesky(self.covariances.of_rest_in(k, self.given, self.rest))
 
 
 class Variances:
@@ -239,15 +202,6 @@ class Variances:
         """Covariances and covariance type of the columns ``rest``, given the columns ``given``."""
         return self.of(rest)
 
-    def of_rest_in(self, k, given, rest):  # noqa: ARG002
-        """The covariance of the columns ``rest`` in component k, as a matrix."""
-        variances = self.of(rest)[0]
-        return np.eye(len(rest)) * (variances if self.family.tied else variances[k])
-
-    def gain(self, k, given, rest):  # noqa: ARG002
-        """The matrix A (rest, given) of component k."""
-        return np.zeros((len(rest), len(given)))
-
 
 class Matrices:
     """Covariance matrices, one for each component or one for all."""
@@ -262,26 +216,19 @@ class Matrices:
     def of_rest(self, given, rest):
         """See Variances; rows of "zero_mean" have conditional means."""
         if self.family.tied:
-            return self.of_rest_in(0, given, rest), self.family.name
-        return np.array([self.of_rest_in(k, given, rest) for k in range(len(self.matrices))]), "full"
+            return conditional(self.matrices, given, rest), self.family.name
+        return np.array([conditional(each, given, rest) for each in self.matrices]), "full"
 
-    def of_rest_in(self, k, given, rest):
-        """See Variances."""
-        matrix = self._of_component(k)
-        out = matrix[np.ix_(rest, rest)] - self.gain(k, given, rest) @ matrix[np.ix_(given, rest)]
-        return 0.5 * (out + out.T)
 
-    def gain(self, k, given, rest):
-        """See Variances."""
-        matrix = self._of_component(k)
-        return np.linalg.solve(matrix[np.ix_(given, given)], matrix[np.ix_(given, rest)]).T
-
-    def _of_component(self, k):
-        return self.matrices if self.family.tied else self.matrices[k]
+def conditional(matrix, given, rest):
+    """The covariance of the columns ``rest``, given the columns ``given``."""
+    gain = np.linalg.solve(matrix[np.ix_(given, given)], matrix[np.ix_(given, rest)]).T
+    out = matrix[np.ix_(rest, rest)] - gain @ matrix[np.ix_(given, rest)]
+    return 0.5 * (out + out.T)
 
 
 class Loadings:
-    """Covariances W^T W + diag(v); with M = I + W_o diag(v_o)^-1 W_o^T, A is W_m^T M^-1 W_o diag(v_o)^-1."""
+    """Covariances W^T W + diag(v); M is I + W_o diag(v_o)^-1 W_o^T."""
 
     def __init__(self, family, parameters):
         self.family = family
@@ -295,16 +242,6 @@ class Loadings:
         """See Variances: the covariances are W_m^T M^-1 W_m + diag(v_m)."""
         roots = np.linalg.cholesky(np.array([self._m(k, given) for k in range(len(self.noise))]))
         return self._named(np.linalg.solve(roots, self.loadings[:, :, rest]), self.noise[:, rest])
-
-    def of_rest_in(self, k, given, rest):
-        """See Variances."""
-        part = self.loadings[k][:, rest]
-        return part.T @ np.linalg.solve(self._m(k, given), part) + np.diag(self.noise[k, rest])
-
-    def gain(self, k, given, rest):
-        """See Variances."""
-        part = self.loadings[k][:, given] / self.noise[k, given]
-        return self.loadings[k][:, rest].T @ np.linalg.solve(self._m(k, given), part)
 
     def _m(self, k, given):
         part = self.loadings[k][:, given]

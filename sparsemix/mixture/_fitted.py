@@ -82,14 +82,10 @@ class FittedMixture:
         """Responsibilities of all components, (n, K), in the dtype of the rows."""
         resp = np.empty((len(rows), self.model.n_components), dtype=rows.dtype)
 
-        def softmax(start, stop, weights):
-            largest = weights.max(axis=1, keepdims=True)
-            check_explained(largest, start)
-            weights -= largest
-            np.exp(weights, out=resp[start:stop])
-            resp[start:stop] /= resp[start:stop].sum(axis=1, keepdims=True)
+        def share(start, stop, weights):
+            softmax(weights, start, resp[start:stop])
 
-        self.each_tile("responsibility", rows, workers, softmax)
+        self.each_tile("responsibility", rows, workers, share)
         return resp
 
     def log_density(self, rows, workers):
@@ -101,6 +97,34 @@ class FittedMixture:
 
         self.each_tile("density", rows, workers, log_density)
         return out
+
+    def missing_values(self, rows, seed, workers):
+        """Expected missing values of float64 rows, (n, D), in the coordinates of the data; draws with a ``seed``."""
+        completion = self.table("density", rows.dtype, incomplete=True).completion
+        out = np.empty(rows.X.shape)
+
+        def expect(start, stop, weights):
+            softmax(weights, start, weights)
+            x, normals = rows.read(slice(start, stop)), None
+            if seed is not None:  # rows of a tile are the same for any number of threads
+                rng = np.random.default_rng([seed, start])
+                weights, normals = drawn(weights, rng), rng.standard_normal(x.shape)
+            out[start:stop] = completion.expect(x, weights, normals)
+
+        self.each_tile("density", rows, workers, expect)
+        return self.in_data_coordinates(out)
+
+    def each_conditional(self, rows, last, workers, function):
+        """Call ``function(start, stop, resp, means, variances)`` for every tile: moments (n, K, last) of outcomes."""
+        completion = self.table("density", rows.dtype, incomplete=True).completion
+
+        def share(start, stop, weights):
+            softmax(weights, start, weights)
+            means, variances = completion.moments(rows.read(slice(start, stop)), last)
+            shift = 0.0 if self.model.shift is None else self.model.shift[-last:]
+            function(start, stop, weights, means + shift, variances)
+
+        self.each_tile("density", rows, workers, share)
 
     def each_tile(self, kind, rows, workers, function):
         """Call ``function(start, stop, weights)`` for every tile of rows, weights (rows, K) under a table."""
@@ -124,7 +148,7 @@ class FittedMixture:
         return self.in_data_coordinates(self.expected.means)
 
     def in_data_coordinates(self, means):
-        """Means (K, D) plus the shift."""
+        """Means or rows (n, D) plus the shift."""
         return means.copy() if self.model.shift is None else means + self.model.shift
 
     @cached_property
@@ -143,3 +167,19 @@ class FittedMixture:
         family = self.model.family
         variances = family.shape.variances(self.expected.covariances, family.n_features)
         return bool(np.min(variances) > 1e-30 and np.max(variances) < 1e30)
+
+
+def softmax(weights, start, out):
+    """Responsibilities in ``out`` of log weights (n, K), which are overwritten, of rows from ``start``."""
+    largest = weights.max(axis=1, keepdims=True)
+    check_explained(largest, start)
+    weights -= largest
+    np.exp(weights, out=out)
+    out /= out.sum(axis=1, keepdims=True)
+
+
+def drawn(resp, rng):
+    """Ones at a random component of each row, which has this probability (n, K)."""
+    totals = np.cumsum(resp, axis=1)
+    labels = (totals <= totals[:, -1:] * rng.random((len(resp), 1))).sum(axis=1)
+    return (np.arange(resp.shape[1]) == labels[:, None]).astype(np.float64)

@@ -91,6 +91,79 @@ def test_completed_rows(d, dtype):
     assert entropy == pytest.approx(want_entropy, rel=1e-8, abs=1e-8)
 
 
+@pytest.mark.parametrize("drawn", [False, True])
+@pytest.mark.parametrize("n_precisions", [1, 4])
+@pytest.mark.parametrize("d", [1, 2, 5, 19])
+def test_expected_values(d, n_precisions, drawn):
+    rng = np.random.default_rng(d)
+    x, (covariances, means) = gaps(rng, 30, d), matrices(rng, 4, d)
+    covariances = covariances[:n_precisions]
+    x[10:20] = np.where(np.isnan(x[10]), np.nan, rng.normal(size=(10, d)))  # one pattern
+    resp, normals = rng.random((30, 4)), rng.normal(size=(30, d)) if drawn else None
+    order, starts = np.arange(29, -1, -1, dtype=np.intc), np.array([*range(11), 20, 20, *range(21, 31)], dtype=np.intp)
+    out = np.full((30, d), np.nan)
+    _missing.expect(x, order, starts, resp, 0.1, np.linalg.inv(covariances), means, normals, out)
+    want = np.zeros((30, d))
+    for row, (values, weights) in enumerate(zip(x, resp, strict=True)):
+        lost = np.isnan(values)
+        for k in np.flatnonzero(weights >= 0.1):
+            precision, y = np.linalg.inv(covariances[k % n_precisions]), (values - means[k])[~lost]
+            root = np.linalg.cholesky(precision[np.ix_(lost, lost)])
+            mean = means[k, lost] - np.linalg.solve(root @ root.T, precision[np.ix_(lost, ~lost)] @ y)
+            shift = np.linalg.solve(root.T, normals[row, lost]) if drawn else 0.0
+            want[row, lost] += weights[k] * (mean + shift)
+    np.testing.assert_allclose(out, want, rtol=1e-8, atol=1e-8)
+
+
+@pytest.mark.parametrize("last", [1, 2])
+@pytest.mark.parametrize("n_precisions", [1, 4])
+@pytest.mark.parametrize("d", [2, 5, 19])
+def test_moments(d, n_precisions, last):
+    rng = np.random.default_rng(d)
+    x, (covariances, means) = gaps(rng, 30, d), matrices(rng, 4, d)
+    covariances = covariances[:n_precisions]
+    x[10:20] = np.where(np.isnan(x[10]), np.nan, rng.normal(size=(10, d)))  # one pattern
+    x[:, -last:] = np.nan
+    order, starts = np.arange(29, -1, -1, dtype=np.intc), np.array([*range(11), 20, 20, *range(21, 31)], dtype=np.intp)
+    out, want = np.full((2, 30, 4, last), np.nan), np.empty((2, 30, 4, last))
+    _missing.moments(x, order, starts, np.linalg.inv(covariances), means, *out)
+    for row, values in enumerate(x):
+        seen = ~np.isnan(values)
+        for k, mean in enumerate(means):
+            covariance = covariances[k % n_precisions]
+            gain = np.linalg.solve(covariance[np.ix_(seen, seen)], covariance[seen, -last:]).T
+            want[0, row, k] = mean[-last:] + gain @ (values - mean)[seen]
+            want[1, row, k] = np.diag(covariance[-last:, -last:] - gain @ covariance[seen, -last:])
+    np.testing.assert_allclose(out, want, rtol=1e-8, atol=1e-8)
+
+
+@pytest.mark.parametrize("wrong", ["x", "order", "starts", "precisions", "means", "centres", "variances"])
+def test_wrong_shapes_of_moments_are_refused(wrong):
+    given = {
+        "x": np.full((4, 2), np.nan), "order": np.arange(4, dtype=np.intc), "starts": np.array([0, 4]),
+        "precisions": np.ones((3, 2, 2)), "means": np.zeros((3, 2)), "centres": np.empty((4, 3, 1)),
+        "variances": np.empty((4, 3, 1)),
+    }  # fmt: skip
+    given[wrong] = {
+        "x": np.zeros((4, 2)), "order": np.full(4, 4, dtype=np.intc), "starts": np.array([0, 3])
+    }.get(wrong, given[wrong][:, :1].copy() if given[wrong].ndim > 1 else None)  # fmt: skip
+    with pytest.raises(ValueError, match=wrong):
+        _missing.moments(*given.values())
+
+
+@pytest.mark.parametrize("wrong", ["order", "starts", "resp", "precisions", "means", "normals", "out"])
+def test_wrong_shapes_of_expected_values_are_refused(wrong):
+    given = {
+        "order": np.arange(4, dtype=np.intc), "starts": np.array([0, 4]), "resp": np.ones((4, 3)), "least": 0.0,
+        "precisions": np.ones((3, 2, 2)), "means": np.zeros((3, 2)), "normals": np.zeros((4, 2)),
+        "out": np.empty((4, 2)),
+    }  # fmt: skip
+    short = np.ascontiguousarray(given[wrong][..., :1]) if np.ndim(given[wrong]) > 1 else None
+    given[wrong] = {"order": np.full(4, 4, dtype=np.intc), "starts": np.array([0, 3])}.get(wrong, short)
+    with pytest.raises(ValueError, match=wrong):
+        _missing.expect(np.zeros((4, 2)), *given.values())
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_filled_rows(dtype):
     rng = np.random.default_rng(0)

@@ -1,20 +1,22 @@
 """Marginals, conditionals and completed rows against the joint density."""
 
+import forms
 import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
 from sparsemix import SparseGaussianMixture
+from sparsemix._estimator.input.forms import columns_of, is_frame, numbers_of
 from sparsemix._stats.families import GAUSSIANS
 
 D, K = 5, 3
 TYPES = sorted(GAUSSIANS)
 
 
-def fitted(kind, **params):
+def fitted(kind, d=D, **params):
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(300, D)) @ rng.normal(size=(D, D)) + 4.0 * rng.normal(size=(K, D))[rng.integers(0, K, 300)]
-    kind = ("low_rank", 2) if kind == "low_rank" else kind
+    X = rng.normal(size=(300, d)) @ rng.normal(size=(d, d)) + 4.0 * rng.normal(size=(K, d))[rng.integers(0, K, 300)]
+    kind = ("low_rank", min(2, d - 1)) if kind == "low_rank" else kind
     return SparseGaussianMixture(K, n_nonzero=K, covariance_type=kind, random_state=0, **params).fit(X), X
 
 
@@ -36,7 +38,7 @@ def dense(mixture):
 
 def parts(mixture, given):
     """Means and covariances of the other columns in each component, as functions of the given values."""
-    rest = [d for d in range(D) if d not in given]
+    rest = [d for d in range(mixture.n_features_in_) if d not in given]
     for weight, mean, cov in zip(*dense(mixture), strict=True):
         gain = cov[np.ix_(rest, given)] @ np.linalg.inv(cov[np.ix_(given, given)])
         of_given = multivariate_normal(mean[given], cov[np.ix_(given, given)])
@@ -56,25 +58,91 @@ def test_densities_of_parts_make_the_joint_density(kind, inference):
             assert of_given + conditional.score_samples(row[None, rest])[0] == pytest.approx(both, rel=1e-6, abs=1e-6)
 
 
-@pytest.mark.parametrize("kind", TYPES)
-def test_missing_values_become_conditional_means(kind):
-    mixture, X = fitted(kind)
-    X = X[:40].copy()
-    X[:10, 1] = X[10:20, [0, 3]] = X[20:30, :4] = X[39] = np.nan
-    found = mixture.impute(X)
-    assert np.array_equal(found[~np.isnan(X)], X[~np.isnan(X)])
-    for row, done in zip(X, found, strict=True):
-        given = [int(d) for d in np.flatnonzero(~np.isnan(row))]
-        if len(given) in (0, D):
-            continue
-        each = [
-            (w * n.pdf(row[given]), m[r] + g @ (row[given] - m[given])) for w, n, m, g, _, r in parts(mixture, given)
-        ]
-        resp = np.array([weight for weight, _ in each])
-        rest = np.isnan(row)
-        np.testing.assert_allclose(done[rest], resp / resp.sum() @ np.array([mean for _, mean in each]), rtol=1e-6)
+def with_gaps(X):
+    """Rows of which some have one pattern of missing values, some another one each, and some have no values."""
+    X = X.copy()
+    X[np.random.default_rng(1).random(X.shape) < 0.4] = np.nan
+    X[:10], X[10:20, 0], X[20:30, 1:], X[39] = 0.5, np.nan, np.nan, np.nan
+    return X
+
+
+def completed(mixture, X):
+    """The rows, each completed by conditional means of all components in NumPy."""
+    X = X.astype(np.float64)
     weights, means, _ = dense(mixture)
-    np.testing.assert_allclose(found[39], weights @ means, atol=1e-12)
+    for row in X:
+        lost = np.isnan(row)
+        given = np.flatnonzero(~lost)
+        if not len(given):
+            row[:] = weights @ means
+        elif lost.any():
+            each = [(w, n.logpdf(row[given]), m[r] + g @ (row[given] - m[given]))
+                    for w, n, m, g, _, r in parts(mixture, given)]  # fmt: skip
+            logs = np.array([np.log(w) + log for w, log, _ in each])
+            resp = np.exp(logs - logs.max())
+            row[lost] = resp / resp.sum() @ np.array([mean for *_, mean in each])
+    return X
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("inference", ["vb", "em"])
+@pytest.mark.parametrize("d", [1, D, 70])
+@pytest.mark.parametrize("kind", TYPES)
+def test_missing_values_become_conditional_means(kind, d, inference, dtype):
+    if kind == "low_rank" and d == 1:
+        kind = "diag"  # a factor analyser needs two columns
+    mixture, X = fitted(kind, d, inference=inference)
+    X = with_gaps(X[:60]).astype(dtype)
+    found = mixture.impute(X)
+    assert found.dtype == dtype
+    assert np.array_equal(found[~np.isnan(X)], X[~np.isnan(X)])
+    tolerance = 1e-9 if dtype == np.float64 else 1e-5
+    np.testing.assert_allclose(found, completed(mixture, X), rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("draw", [False, True])
+@pytest.mark.parametrize("kind", TYPES)
+def test_completed_rows_are_the_same_for_any_number_of_threads(kind, draw, dtype):
+    mixture, X = fitted(kind)
+    X = with_gaps(np.tile(X, (5, 1))).astype(dtype)
+    found = [mixture.set_params(n_jobs=n_jobs).impute(X, draw=draw) for n_jobs in (1, 2, 3, 1)]
+    assert all(np.array_equal(found[0], each) for each in found)
+    other = mixture.set_params(random_state=1).impute(X, draw=draw)
+    assert np.array_equal(found[0], other) != draw
+
+
+@pytest.mark.parametrize("name", [*forms.DENSE, *forms.SINGLE])
+def test_data_frames_are_completed_as_data_frames(name):
+    whole = (forms.DENSE | forms.SINGLE)[name](np.random.default_rng(0).integers(0, 9, size=(60, D)))
+    found = SparseGaussianMixture(K, random_state=0).fit(whole).impute(whole)
+    if not is_frame(whole):
+        assert type(found) is np.ndarray
+        return
+    assert type(found) is type(whole)
+    assert [name for name, _ in columns_of(found)] == [name for name, _ in columns_of(whole)]
+    assert np.array_equal(numbers_of(found), numbers_of(whole))
+    assert numbers_of(found).dtype.kind == "f"
+    assert found is not whole
+
+
+@pytest.mark.parametrize("index", [None, "abc", [5, 5, 7]])
+@pytest.mark.parametrize("missing", [np.nan, None, "NA"])
+def test_frames_of_pandas_keep_their_index_and_columns(missing, index):
+    pandas = pytest.importorskip("pandas")
+    _, X = fitted("full")
+    frame = pandas.DataFrame(X, columns=list("zyxwv"))
+    mixture = SparseGaussianMixture(K, random_state=0).fit(frame)
+    some = frame.iloc[:3].astype("Float64" if missing == "NA" else object)
+    some.iloc[1, 2] = pandas.NA if missing == "NA" else missing
+    some.index = range(3, 6) if index is None else list(index)
+    found = mixture.impute(some)
+    assert found.index.tolist() == some.index.tolist()
+    assert found.columns.tolist() == list("zyxwv")
+    assert set(found.dtypes) == {np.dtype(np.float64)}
+    X = X[:3].copy()
+    X[1, 2] = np.nan
+    np.testing.assert_allclose(found.to_numpy(), completed(mixture, X), rtol=1e-9)
 
 
 @pytest.mark.parametrize("kind", TYPES)
@@ -127,3 +195,4 @@ def test_all_components_complete_a_row():
     assert mixture.impute([[0.3, np.nan]])[0, 1] == pytest.approx(35.0)
     with pytest.raises(ValueError, match="draw='yes'"):
         mixture.impute([[0.3, np.nan]], draw="yes")
+

@@ -253,6 +253,19 @@ def column_numbers(column):
     return column.to_numpy()
 
 
+def frame_like(X, numbers):
+    """A data frame of these numbers, of the kind of X and with its index and columns."""
+    if hasattr(X, "iloc"):
+        return type(X)(numbers, index=X.index, columns=X.columns)
+    if hasattr(X, "get_columns"):
+        return type(X)(numbers, schema=X.columns, orient="row")
+    index = index_columns(X.schema)
+    places = [j for j, name in enumerate(X.column_names) if name not in index]
+    for j, values in zip(places, np.ascontiguousarray(numbers.T), strict=True):
+        X = X.set_column(j, X.column_names[j], [values])
+    return X
+
+
 # -- sparse matrices
 
 

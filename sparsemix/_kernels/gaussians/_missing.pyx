@@ -57,6 +57,25 @@ cdef int observed_columns(const real* row, Py_ssize_t d, int* columns) noexcept 
     return seen
 
 
+cdef int check_groups(const int[::1] order, const Py_ssize_t[::1] starts, Py_ssize_t n) except -1:
+    """Refuse groups that are not those of n rows."""
+    cdef Py_ssize_t i, groups = starts.shape[0] - 1
+    if order.shape[0] != n or groups < 0 or starts[0] != 0 or starts[groups] != n:
+        raise ValueError("starts must lead from 0 to the number of rows")
+    for i in range(n):
+        if not 0 <= order[i] < n:
+            raise ValueError(f"order holds {order[i]}, which is no row")
+    return 0
+
+
+cdef int check_gaussians(const double[:, :, ::1] precisions, const double[:, ::1] means, Py_ssize_t d) except -1:
+    """Refuse means and precision matrices of different sizes."""
+    cdef Py_ssize_t k = means.shape[0]
+    if precisions.shape[0] not in (1, k) or precisions.shape[1] != d or precisions.shape[2] != d or means.shape[1] != d:
+        raise ValueError(f"precisions must be ({k}, {d}, {d}) or (1, {d}, {d}), and means ({k}, {d})")
+    return 0
+
+
 def observed_diagonal(
     const real[:, ::1] x,        # IN  (n, D) with NaN
     const real[::1] table,       # IN  blocks of (K, D, 3): factors 1 / s, offsets m / s, logs of 2 pi s^2
@@ -94,7 +113,7 @@ def observed_matrix(
     double[:, ::1] out,              # OUT (n, K) log weight + log density of the observed values
 ):
     """Log densities of the observed values under matrices; one factorisation for each group and component."""
-    cdef Py_ssize_t n = x.shape[0], d = x.shape[1], k = constants.shape[0], groups = starts.shape[0] - 1, g, i
+    cdef Py_ssize_t n = x.shape[0], d = x.shape[1], k = constants.shape[0], groups = starts.shape[0] - 1, g
     cdef Py_ssize_t width = SPARSEMIX_BLOCK_BYTES // sizeof(double)
     cdef Py_ssize_t padded = (k + width - 1) // width * width
     cdef int level = instruction_level()
@@ -102,11 +121,7 @@ def observed_matrix(
         raise ValueError(f"table must hold blocks of {k} x {d} x {d} numbers, means of {k} x {d} x 2")
     if out.shape[0] != n or out.shape[1] != k:
         raise ValueError(f"out must be ({n}, {k})")
-    if order.shape[0] != n or groups < 0 or starts[0] != 0 or starts[groups] != n:
-        raise ValueError("starts must lead from 0 to the number of rows")
-    for i in range(n):
-        if not 0 <= order[i] < n:
-            raise ValueError(f"order holds {order[i]}, which is no row")
+    check_groups(order, starts, n)
     if n == 0 or k == 0 or d == 0:
         return
     if (<uintptr_t> &table[0] | <uintptr_t> &means[0]) % SPARSEMIX_BLOCK_BYTES:
@@ -194,6 +209,36 @@ cdef void add_inverse(
             out[lost[i] * d + lost[j]] += weight * value
 
 
+cdef double solve_lower(
+    const double* precision, Py_ssize_t d, const int* columns, Py_ssize_t seen, const double* lower,
+    const double* y, double* u,
+) noexcept nogil:
+    """u = L^-1 P_mo y for the deviations y of the observed values; returns |u|^2."""
+    cdef Py_ssize_t i, j, n = d - seen
+    cdef double value, square = 0.0
+    cdef const double* own
+    for i in range(n):
+        own, value = precision + columns[seen + i] * d, 0.0
+        for j in range(seen):
+            value += own[columns[j]] * y[j]
+        for j in range(i):
+            value -= lower[i * n + j] * u[j]
+        u[i] = value / lower[i * n + i]
+        square += u[i] * u[i]
+    return square
+
+
+cdef void solve_upper(const double* lower, Py_ssize_t n, double* u) noexcept nogil:
+    """Replace u by L^-T u."""
+    cdef Py_ssize_t i, j
+    cdef double value
+    for i in range(n - 1, -1, -1):
+        value = u[i]
+        for j in range(i + 1, n):
+            value -= lower[j * n + i] * u[j]
+        u[i] = value / lower[i * n + i]
+
+
 def complete(
     const real[:, ::1] x,            # IN    (n, D) with NaN
     const int[::1] rows,             # IN    (m,) rows to complete; equal patterns should follow each other
@@ -247,22 +292,117 @@ def complete(
                 for j in range(i):
                     value += precision[columns[i], columns[j]] * y[j]
                 q += y[i] * (precision[columns[i], columns[i]] * y[i] + 2.0 * value)
+            q -= solve_lower(&precision[0, 0], d, &columns[0], seen, &lower[0, 0], &y[0], &u[0])
+            solve_upper(&lower[0, 0], n, &u[0])
             for i in range(n):
-                value = 0.0
-                for j in range(seen):
-                    value += precision[columns[seen + i], columns[j]] * y[j]
-                for j in range(i):
-                    value -= (&lower[0, 0])[i * n + j] * u[j]
-                u[i] = value / (&lower[0, 0])[i * n + i]
-                q -= u[i] * u[i]
-            for i in range(n - 1, -1, -1):
-                value = u[i]
-                for j in range(i + 1, n):
-                    value -= (&lower[0, 0])[j * n + i] * u[j]
-                u[i] = value / (&lower[0, 0])[i * n + i]
                 out[at, columns[seen + i]] = mean[columns[seen + i]] - u[i]
             if wanted:
                 log_density[at] = -0.5 * (q + log_det - n * LOG_2PI)
         if n:
             add_inverse(&lower[0, 0], &columns[seen], n, d, weight, &inverse[0, 0], &spread[0, 0])
     return entropy
+
+
+def expect(
+    const double[:, ::1] x,              # IN  (n, D) with NaN
+    const int[::1] order,                # IN  (n,) row numbers; rows of a group have one pattern
+    const Py_ssize_t[::1] starts,        # IN  (G + 1,) group g is order[starts[g]] to order[starts[g + 1] - 1]
+    const double[:, ::1] resp,           # IN  (n, K) responsibilities
+    double least,                        # IN  responsibilities below it do not count
+    const double[:, :, ::1] precisions,  # IN  (K, D, D), or (1, D, D) if all components have one
+    const double[:, ::1] means,          # IN  (K, D)
+    const double[:, ::1] normals,        # IN  (n, D) or None: standard normal numbers, which make draws of the means
+    double[:, ::1] out,                  # OUT (n, D) sums over k of resp times conditional means where missing, or 0
+):
+    """Missing values under a mixture of Gaussians; one factorisation for each group and component that counts."""
+    cdef Py_ssize_t n = x.shape[0], d = x.shape[1], n_components = means.shape[0], groups = starts.shape[0] - 1
+    cdef Py_ssize_t g, at, i, k, row, seen, lost
+    cdef bint drawn = normals is not None, ready
+    cdef const double* precision
+    if resp.shape[0] != n or resp.shape[1] != n_components or out.shape[0] != n or out.shape[1] != d:
+        raise ValueError(f"resp must be ({n}, {n_components}) and out ({n}, {d})")
+    if drawn and (normals.shape[0] != n or normals.shape[1] != d):
+        raise ValueError(f"normals must be ({n}, {d})")
+    check_gaussians(precisions, means, d)
+    check_groups(order, starts, n)
+    out[:] = 0.0
+    if n == 0 or d == 0:
+        return
+    cdef int[::1] columns = np.empty(d, dtype=np.intc)
+    cdef double[::1] y = np.empty(d), u = np.empty(d), lower = np.empty(d * d)
+    with nogil:
+        for g in range(groups):
+            if starts[g] == starts[g + 1]:
+                continue
+            seen = observed_columns(&x[order[starts[g]], 0], d, &columns[0])
+            lost = d - seen
+            for k in range(n_components if lost else 0):
+                precision = &precisions[k if precisions.shape[0] > 1 else 0, 0, 0]
+                ready = False
+                for at in range(starts[g], starts[g + 1]):
+                    row = order[at]
+                    if resp[row, k] < least:
+                        continue
+                    if not ready:
+                        factor(precision, d, &columns[0] + seen, lost, &lower[0])
+                        ready = True
+                    for i in range(seen):
+                        y[i] = x[row, columns[i]] - means[k, columns[i]]
+                    solve_lower(precision, d, &columns[0], seen, &lower[0], &y[0], &u[0])
+                    for i in range(lost if drawn else 0):  # the covariance is L^-T L^-1
+                        u[i] -= normals[row, columns[seen + i]]
+                    solve_upper(&lower[0], lost, &u[0])
+                    for i in range(lost):
+                        out[row, columns[seen + i]] += resp[row, k] * (means[k, columns[seen + i]] - u[i])
+
+
+def moments(
+    const double[:, ::1] x,              # IN  (n, D) with NaN, among them all of the last Q columns
+    const int[::1] order,                # IN  (n,) row numbers; rows of a group have one pattern
+    const Py_ssize_t[::1] starts,        # IN  (G + 1,) group g is order[starts[g]] to order[starts[g + 1] - 1]
+    const double[:, :, ::1] precisions,  # IN  (K, D, D), or (1, D, D) if all components have one
+    const double[:, ::1] means,          # IN  (K, D)
+    double[:, :, ::1] centres,           # OUT (n, K, Q) conditional means of the last columns
+    double[:, :, ::1] variances,         # OUT (n, K, Q) their conditional variances
+):
+    """Moments of the last columns under each component, given the observed values of the row."""
+    cdef Py_ssize_t n = x.shape[0], d = x.shape[1], n_components = means.shape[0], groups = starts.shape[0] - 1
+    cdef Py_ssize_t g, at, i, j, k, t, row, seen, lost, last = centres.shape[2]
+    cdef const double* precision
+    cdef double value
+    if np.shape(centres) != (n, n_components, min(last, d)) or np.shape(variances) != np.shape(centres):
+        raise ValueError(f"centres and variances must be ({n}, {n_components}, Q) with Q at most {d}")
+    check_gaussians(precisions, means, d)
+    check_groups(order, starts, n)
+    if n == 0 or last == 0:
+        return
+    if not np.isnan(np.asarray(x)[:, d - last :]).all():
+        raise ValueError(f"x must be NaN in the last {last} columns")
+    cdef int[::1] columns = np.empty(d, dtype=np.intc)
+    cdef double[::1] y = np.empty(d), u = np.empty(d), v = np.empty(d), lower = np.empty(d * d), spread = np.empty(last)
+    with nogil:
+        for g in range(groups):
+            if starts[g] == starts[g + 1]:
+                continue
+            seen = observed_columns(&x[order[starts[g]], 0], d, &columns[0])
+            lost = d - seen
+            for k in range(n_components):
+                precision = &precisions[k if precisions.shape[0] > 1 else 0, 0, 0]
+                factor(precision, d, &columns[0] + seen, lost, &lower[0])
+                for t in range(last):  # |L^-1 e|^2 for the unit vector e of column t; zero before it
+                    spread[t] = 0.0
+                    for i in range(lost - last + t, lost):
+                        value = 1.0 if i == lost - last + t else 0.0
+                        for j in range(lost - last + t, i):
+                            value -= lower[i * lost + j] * v[j]
+                        v[i] = value / lower[i * lost + i]
+                        spread[t] += v[i] * v[i]
+                for at in range(starts[g], starts[g + 1]):
+                    row = order[at]
+                    for i in range(seen):
+                        y[i] = x[row, columns[i]] - means[k, columns[i]]
+                    solve_lower(precision, d, &columns[0], seen, &lower[0], &y[0], &u[0])
+                    solve_upper(&lower[0], lost, &u[0])
+                    for t in range(last):
+                        centres[row, k, t] = means[k, d - last + t] - u[lost - last + t]
+                        variances[row, k, t] = spread[t]

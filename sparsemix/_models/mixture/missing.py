@@ -14,8 +14,8 @@ from sparsemix._stats import symmetric
 from sparsemix._stats.families._shapes import whitened
 from sparsemix._stats.families._tables import LOG_2PI
 
-# Numbers of completed rows in memory at once.
-COMPLETED = 1 << 21
+# Numbers of completed rows in memory at once; smaller responsibilities than this do not count for the expected values.
+COMPLETED, LEAST = 1 << 21, 1e-12
 
 
 def is_missing(x):
@@ -133,6 +133,19 @@ class Independent:
         _missing.fill(x, rows, resp, self.means[k], lost, out)
         return lost * self.variances[k], 0.5 * float(lost @ (np.log(self.variances[k]) + LOG_2PI + 1.0))
 
+    def expect(self, x, resp, normals):  # noqa: ARG002
+        """Expected missing values of rows with responsibilities (n, K), (n, D); draws if ``normals`` (n, D) are given.
+
+        Draws need one component each, of responsibility one.
+        """
+        out = resp @ self.means
+        return out if normals is None else out + normals * (resp @ np.sqrt(self.variances))
+
+    def moments(self, x, last):
+        """Means and variances (n, K, last) of the last columns, which rows lack, given their other values."""
+        shape = len(x), len(self.means), last
+        return tuple(np.broadcast_to(each[:, -last:], shape) for each in (self.means, self.variances))
+
 
 class Correlated:
     """Missing values of Gaussians with matrices; "tied" ones have one matrix."""
@@ -182,6 +195,18 @@ class Correlated:
         spread = np.zeros((x.shape[1], x.shape[1]))
         entropy = _missing.complete(x, rows, resp, self.precision(k), self.means[k], spread, out, log_densities)
         return spread + np.tril(spread, -1).T, entropy
+
+    def expect(self, x, resp, normals):
+        """See Independent."""
+        out = np.empty(x.shape)
+        _missing.expect(x, *by_pattern(x), resp, LEAST, self.precisions, self.means, normals, out)
+        return out
+
+    def moments(self, x, last):
+        """See Independent."""
+        out = np.empty((2, len(x), len(self.means), last))
+        _missing.moments(x, *by_pattern(x), self.precisions, self.means, *out)
+        return out
 
 
 def precisions_of(covariances):
