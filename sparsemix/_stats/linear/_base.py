@@ -86,6 +86,10 @@ class LinearFamily(ABC):
         """Data term of the bound, at the parameters that ``fit`` returned for these statistics."""
 
     @abstractmethod
+    def log_evidences(self, stats, parameters):
+        """Contribution of each component's rows to the evidence under hard assignments, (K,)."""
+
+    @abstractmethod
     def expected(self, parameters, variational):
         """The expected log likelihood: an object whose ``table(log_weights, dtype, split)`` returns weights."""
 

@@ -80,15 +80,22 @@ class Bernoulli(LinearFamily):
         """See LinearFamily; counts are the sums themselves."""
         return self.fit(stats, variational=None)
 
+    def log_evidences(self, stats, parameters):  # noqa: ARG002
+        """See LinearFamily."""
+        out, counts = np.empty(stats.n_components), self.fit(stats, variational=True)
+        for start in range(0, len(out), STEP):
+            yes, no = counts.posteriors(slice(start, start + STEP))
+            out[start : start + STEP] = (betaln(yes, no) - betaln(self.prior, self.prior)).sum(axis=1)
+        return out
+
     def objective(self, parameters, stats, variational):
         """See LinearFamily; in EM includes the log prior, up to its constant."""
+        if variational:
+            return float(self.log_evidences(stats, parameters).sum())
         total = 0.0
         for start in range(0, stats.n_components, STEP):
             yes, no = parameters.posteriors(slice(start, start + STEP))
-            if variational:
-                total += (betaln(yes, no) - betaln(self.prior, self.prior)).sum()
-            else:
-                total += (yes * np.log(yes) + no * np.log(no) - (yes + no) * np.log(yes + no)).sum()
+            total += (yes * np.log(yes) + no * np.log(no) - (yes + no) * np.log(yes + no)).sum()
         return float(total)
 
     def expected(self, parameters, variational):
