@@ -44,7 +44,9 @@ def start(params, model, rows, rng, workers, sums_of):
             resp = exchange_components(learner, some, resp, rng, workers, LinearSplitting)
         stats = collect(model, some, slice(0, len(some)), workers, given=resp)
     stats["count"] += 1.0  # as for Gaussians: one extra row keeps empty clusters alive
-    stats["first"] += stats["first"].sum(axis=0) / float(stats["mass"])
+    for name in ("first", "lost"):
+        if name in stats:
+            stats[name] += stats[name].sum(axis=0) / float(stats["mass"])
     stats["mass"] += k
     stats.scale(rows.mass / float(stats["mass"]))
     n_epochs = params.first_epochs[params.inference]
