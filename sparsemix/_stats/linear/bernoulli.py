@@ -127,10 +127,10 @@ class Bernoulli(LinearFamily):
 
     def add_sums(self, stats, sums):
         """See LinearFamily."""
-        d = self.n_features
-        super().add_sums(stats, sums[:, :d])
-        if sums.shape[1] > d:
-            stats.put_sums("lost", added(stats["lost"], sums[:, d:], 1.0, signed=True))
+        if sums.shape[1] > self.n_features:
+            lost, sums = sums[:, self.n_features :], sums[:, : self.n_features]
+            stats.put_sums("lost", added(stats["lost"], lost, 1.0, signed=True))
+        super().add_sums(stats, sums)
 
     def kept(self, parameters, stats):  # noqa: ARG002
         """See LinearFamily; counts are the sums themselves."""
