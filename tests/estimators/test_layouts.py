@@ -40,7 +40,7 @@ def test_layouts_give_the_same_bits(case, layout):
 @layouts
 @over(MISSING)
 def test_layouts_of_rows_with_missing_values_give_the_same_bits(case, layout):
-    rows = np.array(case.data.rows)
+    rows = dense(case.data.rows).astype(np.float64)
     rows[::7, 0] = rows[3::9, 1] = np.nan
     assert_the_layout_does_not_matter(case, rows, layout)
 

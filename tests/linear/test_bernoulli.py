@@ -20,6 +20,8 @@ from test_linear_mixtures import (
 
 from sparsemix import SparseBernoulliMixture
 from sparsemix._stats.linear import Bernoulli
+from sparsemix._stats.linear.bernoulli import SEED_ROWS
+from sparsemix.mixture._linear._rows import YesNoRows
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -136,3 +138,137 @@ def test_round_off_of_sums_leaves_probabilities():
         found = family.fit(stats, variational)
         assert ((found.means > 0) & (found.means < 1)).all()
         assert np.isfinite(family.objective(found, stats, variational))
+
+
+# -- missing answers
+
+
+def lossy_flags(n=200, d=30, share=0.2):
+    """Rows of zeros and ones, some of them not observed, one column and one row nowhere."""
+    x = flags(n, d)[0]
+    x[np.random.default_rng(7).random(x.shape) < share] = np.nan
+    x[:, 3] = x[5] = np.nan
+    return x
+
+
+def stored(x):
+    """A sparse matrix that stores NaN."""
+    return sparse.csr_array(x)
+
+
+def observed_logs(x, yes, no):
+    """Sum of the terms of observed answers, (n, K)."""
+    return np.where(np.isnan(x[:, None]), 0.0, np.where(x[:, None] > 0, yes, no)).sum(axis=2)
+
+
+@pytest.mark.parametrize("make", [np.asarray, stored])
+@pytest.mark.parametrize("inference", ["vb", "em"])
+@pytest.mark.parametrize("n_nonzero", [2, K])
+def test_fits_of_missing_answers_equal_a_twin_in_numpy(n_nonzero, inference, make):
+    """An answer that is not observed counts neither as yes nor as no."""
+    x = lossy_flags()
+    resp = np.random.default_rng(1).dirichlet(np.full(K, 0.3), len(x))
+    params = {"n_nonzero": n_nonzero, "inference": inference, "beta_prior": 0.3, "weight_concentration_prior": 0.7}
+    est = yes_no(init_params={"responsibilities": resp}, max_iter=6, **params).fit(make(x))
+    f, observed = digamma if inference == "vb" else np.log, ~np.isnan(x)
+    for _ in range(6):
+        yes = 0.3 + resp.T @ np.nan_to_num(x)
+        both = 0.6 + resp.T @ observed
+        no, counts = both - yes, resp.sum(axis=0)
+        logs = observed_logs(x, f(yes) - f(both), f(no) - f(both))
+        resp = softmax_of_largest(reference_weights(inference).expected_log(counts) + logs, n_nonzero)
+    np.testing.assert_allclose(dense(est._fitted.stats["lost"]), resp.T @ ~observed, rtol=1e-9, atol=1e-9)
+    expected = (0.3 + resp.T @ np.nan_to_num(x)) / (0.6 + resp.T @ observed)
+    np.testing.assert_allclose(est.probabilities_, expected, rtol=1e-9)
+    weights = np.log(est.weights_) + observed_logs(x, np.log(expected), np.log(1.0 - expected))
+    np.testing.assert_allclose(est.score_samples(make(x)), logsumexp(weights, axis=1), rtol=1e-9, atol=1e-12)
+    if inference == "em":
+        np.testing.assert_array_equal(est.predict(make(x)), weights.argmax(axis=1))
+
+
+@pytest.mark.parametrize("candidates", ["all", 2])
+@pytest.mark.parametrize("learning_method", ["batch", "memoized"])
+@pytest.mark.parametrize("inference", ["vb", "em"])
+def test_bounds_of_missing_answers_never_fall(inference, learning_method, candidates):
+    x = lossy_flags(600)
+    params = {"inference": inference, "learning_method": learning_method, "candidates": candidates, "batch_size": 150}
+    bounds = np.array(yes_no(init_params="random", max_iter=15, **params).fit(x).lower_bounds_)
+    assert np.diff(bounds).min() >= -1e-9 * np.abs(bounds).max()
+
+
+def test_the_bound_of_one_component_with_missing_answers_is_the_evidence():
+    x = lossy_flags(40)
+    est = ExactBernoulliMixture(1, beta_prior=0.3, inference="vb", learning_method="batch").fit(x)
+    yes, rows = np.nansum(x, axis=0), (~np.isnan(x)).sum(axis=0)
+    assert est.lower_bound_ == pytest.approx((betaln(0.3 + yes, 0.3 + rows - yes) - betaln(0.3, 0.3)).sum(), rel=1e-10)
+
+
+@pytest.mark.parametrize("learning_method", ["batch", "memoized", "online"])
+def test_missing_answers_leave_the_probabilities_of_complete_rows(learning_method):
+    """Filled with zeros, and with the frequencies of the columns, rows give worse densities."""
+    rng, n, d, lost = np.random.default_rng(0), 3_000, 30, 0.2
+    truth, labels = rng.beta(0.5, 0.5, (K, d)).clip(0.02, 0.98), np.arange(n + 1_000) % K
+    x = (rng.random((n + 1_000, d)) < truth[labels]).astype(float)
+    holes = rng.random((n, d)) < lost
+    seen, held = np.where(holes, np.nan, x[:n]), x[n:]
+
+    def fit(rows):
+        return SparseBernoulliMixture(K, learning_method=learning_method, random_state=0).fit(rows)
+
+    est, whole = fit(seen), fit(x[:n])
+    match = np.abs(est.probabilities_[:, None] - whole.probabilities_).sum(axis=2).argmin(axis=1)
+    assert sorted(match) == list(range(K))
+    error = 5.0 * np.sqrt(0.25 * K / n * lost / (1.0 - lost))
+    np.testing.assert_allclose(est.probabilities_, whole.probabilities_[match], atol=error)
+    drawn = np.where(holes, rng.random((n, d)) < np.nanmean(seen, axis=0), x[:n])
+    assert est.score(held) > whole.score(held) - 0.02
+    assert est.score(held) > max(fit(np.nan_to_num(seen)).score(held), fit(drawn.astype(float)).score(held)) + 0.2
+
+
+def test_blocks_with_and_without_missing_answers_add_up():
+    x = lossy_flags()
+    x[:80] = flags(80)[0]
+    est = SparseBernoulliMixture(K, random_state=0).partial_fit(x[:80])
+    whole, parts = est.expected_stats(x), est.expected_stats(x[:80]) + est.expected_stats(stored(x[80:]))
+    for name in ("count", "first", "lost"):
+        np.testing.assert_allclose(dense(whole[name]), dense(parts[name]), rtol=1e-6, atol=1e-9)
+    assert np.isfinite(est.partial_fit(x[80:]).partial_fit(x[:80]).score(x))
+
+
+@pytest.mark.parametrize("make", [np.asarray, stored])
+def test_a_threshold_leaves_missing_answers(make):
+    x = lossy_flags()
+    plain = SparseBernoulliMixture(K, random_state=0).fit(make(x))
+    cut = SparseBernoulliMixture(K, binarize=0.5, random_state=0).fit(make(3.0 * x))
+    np.testing.assert_array_equal(cut.probabilities_, plain.probabilities_)
+    np.testing.assert_array_equal(cut.score_samples(make(3.0 * x)), plain.score_samples(make(x)))
+
+
+@pytest.mark.parametrize("dtype", ["Float64", "Int64", "boolean", object])
+def test_data_frames_with_missing_answers(dtype):
+    pandas = pytest.importorskip("pandas")
+    x = lossy_flags()
+    frame = pandas.DataFrame(x).astype(object).where(~np.isnan(x), None)
+    frame = frame if dtype is object else frame.map(lambda v: pandas.NA if v is None else v).astype(dtype)
+    wanted = SparseBernoulliMixture(K, random_state=0).fit(x)
+    np.testing.assert_array_equal(SparseBernoulliMixture(K, random_state=0).fit(frame).score_samples(frame),
+                                  wanted.score_samples(x))  # fmt: skip
+
+
+def test_seeds_weigh_observed_answers():
+    x = lossy_flags(40, d=9)
+    family = Bernoulli(9, 0.1, np.random.default_rng(0).uniform(0.1, 0.9, 9))
+    block = YesNoRows(x, None, np.float64).read(slice(0, 40))
+    smoothed = np.where(np.isnan(x), family.frequencies, (SEED_ROWS * family.frequencies + x) / (SEED_ROWS + 1.0))
+    expected = observed_logs(x, np.log(smoothed), np.log(1.0 - smoothed))
+    np.testing.assert_allclose(family.seed_weights(block)(np.arange(40)), expected.T, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(family.own_weights(block), np.diag(expected), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("learning_method", ["batch", "memoized"])
+def test_incomplete_rows_of_weight_two_are_two_rows(learning_method):
+    x, weight = lossy_flags(), np.random.default_rng(3).integers(0, 4, 200)
+    params = {"init_params": np.random.default_rng(4).uniform(0.2, 0.8, (K, 30)), "learning_method": learning_method}
+    weighed = yes_no(**params).fit(x, sample_weight=weight.astype(float))
+    repeated = yes_no(**params).fit(np.repeat(x, weight, axis=0))
+    np.testing.assert_allclose(weighed.probabilities_, repeated.probabilities_, rtol=1e-8)

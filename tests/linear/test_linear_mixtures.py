@@ -526,3 +526,26 @@ def test_rows_of_zeros_are_predicted_by_the_weights(make):
     for call in (est.score_samples, est.score, est.partial_fit):
         with pytest.raises(ValueError, match="row 0 of X is zero and has no direction"):
             call(make(Z))
+
+
+# -- initialisation
+
+
+@over_kinds
+def test_fits_of_all_seeds_end_equally_well(kind):
+    """Seeds that divide a cluster or join two are repaired; the standard is a fit from the true clusters."""
+    rng, k, d = np.random.default_rng(3), 8, 40
+    labels = rng.integers(k, size=4_000)
+    if kind == "flags":
+        x = (rng.random((4_000, d)) < rng.beta(0.5, 0.5, (k, d))[labels]).astype(float)
+    elif kind == "words":
+        x = rng.multinomial(20, rng.dirichlet(np.full(d, 0.3), k)[labels]).astype(float)
+    else:
+        x = unit(rng.normal(size=(k, d)))[labels] + 0.15 * rng.normal(size=(4_000, d))
+    resp = np.eye(k)[labels[:3_000]]
+
+    def score(**params):
+        est = MAKERS[kind][0](inference="em", max_iter=20, tol=1e-4, **params).set_params(n_components=k)
+        return est.fit(x[:3_000]).score(x[3_000:])
+
+    assert min(score(random_state=seed) for seed in range(10)) > score(init_params={"responsibilities": resp}) - 0.05

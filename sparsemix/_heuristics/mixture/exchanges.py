@@ -9,11 +9,11 @@ splits and merges; the bound after a few steps of all components decides (Ueda, 
 import numpy as np
 
 from sparsemix._heuristics.mixture import policy
-from sparsemix._heuristics.mixture.splitting import Splitting, climb, merge_losses, most_likely, neighbouring
+from sparsemix._heuristics.mixture.splitting import Splitting, climb, merge_losses, most_likely
 from sparsemix._stats.responsibilities import SparseResponsibilities
 
 
-def exchange_components(learner, rows, resp, rng, workers):
+def exchange_components(learner, rows, resp, rng, workers, splitter=Splitting):
     """Responsibilities after steps of all components, and after all exchanges that raise the bound.
 
     Many components are exchanged at once. If the bound falls, half as many are tried.
@@ -22,7 +22,7 @@ def exchange_components(learner, rows, resp, rng, workers):
     stats, resp = climb(learner, rows, resp, steps, workers, tol)
     bound, most = learner.lower_bound(stats), learner.n_components
     for _ in range(learner.n_components):
-        proposed, n_exchanges = exchanged(learner, rows, most_likely(resp), most, rng, workers)
+        proposed, n_exchanges = exchanged(learner, rows, most_likely(resp), most, rng, workers, splitter)
         if not n_exchanges:
             break
         stats, after = climb(learner, rows, SparseResponsibilities.from_labels(proposed), steps, workers, tol)
@@ -36,22 +36,21 @@ def exchange_components(learner, rows, resp, rng, workers):
     return resp
 
 
-def exchanged(learner, rows, labels, most, rng, workers):
+def exchanged(learner, rows, labels, most, rng, workers, splitter=Splitting):
     """Labels after the exchanges that gain most evidence, and their number; each component takes part in one of them.
 
-    A split must gain by itself: with few rows per parameter the evidence prefers fewer components, and any merge would
-    pay for a component of a handful of rows.
+    A split must gain ``least_gain`` of the splitting by itself.
     """
-    splitting = Splitting(learner, rows, rng, workers, labels.copy(), learner.n_components)
+    splitting = splitter(learner, rows, rng, workers, labels.copy(), learner.n_components)
     model, stats = splitting.sized(splitting.n), splitting.stats()
-    gains = splitting.cut(splitting.n, least=0.0)
+    gains = splitting.cut(splitting.n, least=splitting.least_gain)
     if not len(gains):
         return labels, 0
     halves = model.n_components + np.arange(len(gains))
     parents = labels[np.unique(splitting.labels, return_index=True)[1][-len(gains) :]]
-    gains[new_constants(splitting, parents, halves)] = -np.inf
+    gains[splitting.refused(parents, halves)] = -np.inf
     model.global_step(stats, workers.split)
-    pairs = neighbouring(model.published(stats), model.table)
+    pairs = splitting.mergeable(model, stats)
     lost = merge_losses(model, stats, pairs)
     after, n = labels.copy(), 0
     for kept, freed, cut in matched(pairs, lost, parents, gains, most):
@@ -77,23 +76,3 @@ def matched(pairs, lost, parents, gains, most):
         used[parents[free[0]]] = True
         most -= 1
         yield kept, freed, free[0]
-
-
-def new_constants(splitting, parents, halves):
-    """Whether a column that varies in a component is constant in one of its halves.
-
-    A column of few values (a category, a pixel) would gain an unbounded density, without evidence of clusters.
-    """
-    order = np.argsort(splitting.labels, kind="stable")
-    starts = np.searchsorted(splitting.labels[order], np.arange(splitting.n + 1))
-
-    def extremes(name):
-        x = splitting.x[order[starts[name] : starts[name + 1]]]
-        return x.min(axis=0), x.max(axis=0)
-
-    found = np.zeros(len(parents), dtype=bool)
-    for i, (parent, half) in enumerate(zip(parents, halves, strict=True)):
-        (low, high), (other_low, other_high) = extremes(parent), extremes(half)
-        constant = (low == high) | (other_low == other_high)
-        found[i] = (constant & (np.minimum(low, other_low) < np.maximum(high, other_high))).any()
-    return found

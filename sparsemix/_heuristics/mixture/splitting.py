@@ -37,6 +37,10 @@ class Splitting:
     row. The only proposal is then to split the rows marked by ``apart`` from the rest of their component.
     """
 
+    # Of an exchange: with few rows per parameter the evidence prefers fewer components, and any merge would pay for a
+    # component of a handful of rows.
+    least_gain = 0.0
+
     def __init__(self, model, rows, rng, workers, labels=None, n=1, base=None, apart=None):
         self.model = model
         self.rows = rows
@@ -119,11 +123,38 @@ class Splitting:
         """Whether a row is in the outer half of the rows of its component."""
         model = self.sized(self.n)
         model.global_step(self._hard(self.labels, self.n))
-        table = PairTable(model.table)
-        weights = table.weights(table.rows(self.x), starts, order)
+        weights = self.pair_weights(model, starts, order)
         side = np.empty(len(weights), dtype=bool)
         side[order] = self._upper_half(-weights, self.labels[order], starts)
         return side
+
+    def pair_weights(self, model, starts, rows):
+        """Weights of pairs of a row and a component, component by component."""
+        table = PairTable(model.table)
+        return table.weights(table.rows(self.x), starts, rows)
+
+    def mergeable(self, model, stats):
+        """Pairs (P, 2) of components that may be merged."""
+        return neighbouring(model.published(stats), model.table)
+
+    def refused(self, parents, halves):
+        """Whether a column that varies in a component is constant in one of its halves.
+
+        A column of few values (a category, a pixel) would gain an unbounded density, without evidence of clusters.
+        """
+        order = np.argsort(self.labels, kind="stable")
+        starts = np.searchsorted(self.labels[order], np.arange(self.n + 1))
+
+        def extremes(name):
+            x = self.x[order[starts[name] : starts[name + 1]]]
+            return x.min(axis=0), x.max(axis=0)
+
+        found = np.zeros(len(parents), dtype=bool)
+        for i, (parent, half) in enumerate(zip(parents, halves, strict=True)):
+            (low, high), (other_low, other_high) = extremes(parent), extremes(half)
+            constant = (low == high) | (other_low == other_high)
+            found[i] = (constant & (np.minimum(low, other_low) < np.maximum(high, other_high))).any()
+        return found
 
     def _upper_half(self, values, owner, starts):
         """Whether a value is in the upper half of the values of its component."""
@@ -143,8 +174,7 @@ class Splitting:
                 break
             model = self.sized(2 * n)
             model.global_step(stats)
-            table = PairTable(model.table)
-            weights = table.weights(table.rows(self.x), pair_starts, twice).reshape(2, -1)
+            weights = self.pair_weights(model, pair_starts, twice).reshape(2, -1)
             side = np.empty(len(order), dtype=bool)
             side[order] = weights[1] > weights[0]
         return side, self._gains(stats)
@@ -154,7 +184,7 @@ class Splitting:
         n = self.n
         halves = stats.take(np.arange(n)), stats.take(np.arange(n, 2 * n))
         model = self.sized(2 * n)
-        if model.family.tied:
+        if model.family.tied or self.plain.sparse:  # what components share enters the evidence
             model.global_step(stats)
         least = np.minimum(*(half["count"] for half in halves))
         return np.where(least >= 0.5 * policy.POLICY.least_rows, cut_gains(model, *halves), -np.inf)
@@ -215,9 +245,13 @@ def cut_gains(model, first, second):
 
 def neighbouring(gaussians, table):
     """Pairs (P, 2) of components that may be merged: each with its nearest ones."""
-    n = len(gaussians.means)
-    n_partners = min(policy.POLICY.partners + 1, n)
-    pairs = np.stack([np.repeat(np.arange(n), n_partners), nearest(gaussians, table, n_partners).ravel()], axis=1)
+    return pairs_of(nearest(gaussians, table, min(policy.POLICY.partners + 1, len(gaussians.means))))
+
+
+def pairs_of(partners):
+    """Distinct pairs (P, 2) of each component and one of its ``partners`` (K, n)."""
+    n, n_partners = partners.shape
+    pairs = np.stack([np.repeat(np.arange(n), n_partners), partners.ravel()], axis=1)
     return np.unique(np.sort(pairs[pairs[:, 0] != pairs[:, 1]], axis=1), axis=0)
 
 
@@ -249,7 +283,7 @@ def climb(model, rows, resp, most, workers, tol=0.0):
     everything, before = slice(0, len(rows)), -np.inf
     stats = collect(model, rows, everything, workers, given=resp)
     model = copy(model)
-    if model.n_components >= LISTS_FROM:
+    if model.n_components >= LISTS_FROM and not rows.sparse:
         lists = CandidateLists(len(rows), max(LIST_SIZE, model.n_nonzero))
         lists.lists[:, : resp.indices.shape[1]] = resp.indices
         lists.visits[:] = max(1, PERIOD - most)  # end of a search period: few random components

@@ -337,6 +337,10 @@ class LinearMixture(MixtureModel):
     def _moments(self, expected, stats):  # noqa: ARG002
         return stats if self.search.sparse else self.family.moments(self.parameters)
 
+    def log_evidences(self, stats):
+        """See VariationalMixture; at the concentrations of the last step."""
+        return self.family.log_evidences(stats, self.parameters)
+
     def data_bound(self, stats):
         """Data term of the bound, at the parameters that the statistics give."""
         return self.family.objective(self.fitted(stats), stats, self.variational)

@@ -74,7 +74,10 @@ class LinearFamily(ABC):
         if isinstance(x, np.ndarray):
             return
         resp = csr_array((groups.resp, groups.rows, groups.starts), shape=(stats.n_components, len(x)))
-        sums = resp @ csr(x, self.n_features).astype(np.float64)
+        self.add_sums(stats, resp @ csr(x, x.n_words).astype(np.float64))
+
+    def add_sums(self, stats, sums):
+        """Add sparse sums of rows to the statistics."""
         stats.put_sums("first", added(stats["first"], sums, 1.0, signed=True))
 
     @abstractmethod
@@ -84,6 +87,10 @@ class LinearFamily(ABC):
     @abstractmethod
     def objective(self, parameters, stats, variational):
         """Data term of the bound, at the parameters that ``fit`` returned for these statistics."""
+
+    @abstractmethod
+    def log_evidences(self, stats, parameters):
+        """Contribution of each component's rows to the evidence under hard assignments, (K,)."""
 
     @abstractmethod
     def expected(self, parameters, variational):

@@ -83,6 +83,13 @@ class Multinomial(LinearFamily):
         """See LinearFamily; counts are the sums themselves."""
         return self.fit(stats, variational=None)
 
+    def log_evidences(self, stats, parameters):  # noqa: ARG002
+        """See LinearFamily."""
+        counts, v = self.fit(stats, variational=True), self.n_features
+        k, _, sums = counts.entries
+        seen = np.bincount(k, gammaln(self.prior + sums) - gammaln(self.prior), minlength=len(counts.sums))
+        return seen + gammaln(v * self.prior) - gammaln(counts.totals)
+
     def objective(self, parameters, stats, variational):
         """See LinearFamily; in EM includes the log prior, up to its constant."""
         n, v = parameters.sums.shape

@@ -161,6 +161,14 @@ class VonMisesFisher(LinearFamily):
                 break
         return np.broadcast_to(kappa, count.shape).copy()
 
+    def log_evidences(self, stats, parameters):
+        """See LinearFamily; at the mean of the concentrations of ``parameters``."""
+        first = dense(stats["first"])
+        kappa, length = parameters.kappa.mean(), np.sqrt(np.einsum("kd,kd->k", first, first))
+        log_c = log_constant(self.n_features, kappa)[0]
+        uniform = log_constant(self.n_features, 0.0)[0]
+        return np.maximum(stats["count"], 0.0) * log_c + uniform - log_constant(self.n_features, kappa * length)[0]
+
     def objective(self, parameters, stats, variational):
         """See LinearFamily; adds the log prior of per-component concentrations."""
         kappa, count = parameters.kappa, np.maximum(stats["count"], 0.0)

@@ -1,5 +1,7 @@
 """Rows of linear likelihoods: directions, dense or sparse, and documents; checks that name the first bad row."""
 
+from functools import cached_property
+
 import numpy as np
 from scipy import sparse
 
@@ -15,6 +17,11 @@ class Standing:
     whole = None
 
     @property
+    def width(self):
+        """Number of columns of the sums."""
+        return self.X.shape[1]
+
+    @property
     def mass(self):
         """Total weight."""
         return super().mass if self.whole is None else self.whole["mass"]
@@ -25,11 +32,11 @@ class Standing:
         return super().informative if self.whole is None else bool(np.any(self.whole["total"]))
 
     def total(self):
-        """Weighted sum of the scaled rows, (D,)."""
+        """Weighted sum of the scaled rows."""
         return self._total() if self.whole is None else self.whole["total"]
 
     def _total(self, size=1 << 12):
-        total = np.zeros(self.X.shape[1])
+        total = np.zeros(self.width)
         for start, stop in spans(len(self), size):
             x, weight = self.read(slice(start, stop)), self.weight(slice(start, stop))
             weight = np.ones(len(x)) if weight is None else weight
@@ -70,7 +77,33 @@ class SparseDocuments(Standing, Documents):
 
 
 class YesNoRows(SparseDocuments):
-    """Rows of zeros and ones; a row of zeros is informative too."""
+    """Rows of zeros and ones; a row of zeros is informative too.
+
+    NaN is a lost answer. If there are any, rows are read with D more columns, whose ones mark them.
+    """
+
+    @cached_property
+    def lossy(self):
+        """Whether an answer is lost."""
+        X = self.X.data if sparse.issparse(self.X) else self.X
+        return X.dtype.kind == "f" and any(np.isnan(X[a:b]).any() for a, b in spans(len(X), 1 << 16))
+
+    @property
+    def width(self):
+        """See Standing; always with the columns of lost answers."""
+        return 2 * self.X.shape[1]
+
+    def _unweighted(self, selection):
+        block = super()._unweighted(selection)
+        if not self.lossy:
+            return block
+        lost = np.isnan(block.counts)
+        x = sparse.csr_array(
+            (np.ones_like(block.counts), block.indices + lost * np.int32(block.n_words), block.indptr),
+            shape=(len(block), 2 * block.n_words),
+        )
+        x.sort_indices()
+        return DocumentBlock.of(x, block.counts.dtype)
 
     @property
     def informative(self):
@@ -131,7 +164,7 @@ def check_zeros(X, kept, name):
 
 
 def check_yes_no(estimator, X, reset, threshold=None):
-    """Checked rows of zeros and ones, dense or CSR, of any numeric type; with a threshold larger values become ones.
+    """Checked rows of zeros, ones and NaN, dense or CSR, of any numeric type; a threshold makes larger values ones.
 
     The error names the first row with another value.
     """
@@ -143,6 +176,8 @@ def check_yes_no(estimator, X, reset, threshold=None):
         block = X.data[X.indptr[start] : X.indptr[stop]] if sparse.issparse(X) else X[start:stop]
         fits = np.isfinite(block) if threshold is not None else (block == 0) | (block == 1)
         if not fits.all():
+            fits |= np.isnan(block)
+        if not fits.all():
             place = np.argwhere(~fits)[0]
             value = block[tuple(place)]
             row = place[0] if block.ndim == 2 else np.searchsorted(X.indptr, X.indptr[start] + place[0], "right") - 1
@@ -151,14 +186,21 @@ def check_yes_no(estimator, X, reset, threshold=None):
         return X
     threshold = np.float64(threshold)  # beyond the range of float32 too
     if not sparse.issparse(X):
-        return np.greater(X, threshold).astype(np.float32 if X.dtype == np.float32 else bool, copy=False)
-    return sparse.csr_array((np.greater(X.data, threshold).astype(X.dtype), X.indices, X.indptr), shape=X.shape)
+        return cut(X, threshold, np.float32 if X.dtype == np.float32 else bool)
+    return sparse.csr_array((cut(X.data, threshold, X.dtype), X.indices, X.indptr), shape=X.shape)
+
+
+def cut(values, threshold, dtype):
+    """Whether values exceed a threshold, as ones and zeros; NaN stays."""
+    lost = np.isnan(values)
+    ones = np.greater(values, threshold)
+    return np.where(lost, values, ones) if lost.any() else ones.astype(dtype, copy=False)
 
 
 def message_of_yes_no(name, value, row):
     """The error of a value that is neither 0 nor 1."""
     if not np.isfinite(value):
-        return f"Input X contains {'NaN' if np.isnan(value) else 'infinity'} in row {row}; remove or correct that row"
+        return f"Input X contains infinity in row {row}; correct that row, or give NaN for an unobserved answer"
     return (
         f"{'Negative values in data: r' if value < 0 else 'r'}ow {row} of X holds {value:g}, and {name} takes 0 and 1; "
         "set binarize to a threshold (binarize=0 makes all positive values ones), or correct that row"

@@ -21,9 +21,10 @@ class SparseBernoulliMixture(LinearEstimator):
     """Mixture of Bernoulli distributions: classes of rows of yes and no, known as latent class analysis.
 
     Use it for tables of 0 and 1: answers of a survey, symptoms, purchases, species at sites, tags. Within a component
-    the features are independent. Rows may be sparse, and the cost of a row is proportional to its ones. Unlike in
-    :class:`SparseMultinomialMixture`, a zero is an answer too. Choose ``n_components`` by ``bic``. A fit uses all
-    components, whatever the prior of the weights; ``beta_prior=3.0`` leaves most unneeded components empty.
+    the features are independent. Rows may be sparse, and the cost of a row is proportional to its ones. NaN is an
+    answer that was not observed. Unlike in :class:`SparseMultinomialMixture`, a zero is an answer too. Choose
+    ``n_components`` by ``bic``. A fit uses all components, whatever the prior of the weights; ``beta_prior=3.0`` leaves
+    most unneeded components empty.
 
     Parameters
     ----------
@@ -50,13 +51,14 @@ class SparseBernoulliMixture(LinearEstimator):
         no. Raise it to keep the probabilities of small components away from 0 and 1.
     binarize : float or None, default=None
         Threshold, not negative: larger values are yes, all others no. None means that X holds 0 and 1, or booleans;
-        other values are refused. 0 keeps only whether a count is positive.
+        other values are refused, except NaN. 0 keeps only whether a count is positive.
     weight_concentration_prior : float, default=None
         Dirichlet parameter of each component's weight (VB). None means 1 / K. Raise it for more even weights.
     init_params : str, array-like of shape (n_components, n_features) or dict, default="k-means++"
-        Initialisation: "k-means++" seeds with rows that are far apart in likelihood, "random_from_data" with random
-        rows; "random" draws random labels. An array gives initial probabilities. A dict gives them as "means", or
-        "responsibilities", a matrix of shape (n_samples, n_components), dense or sparse.
+        Initialisation: "k-means++" seeds with rows that are far apart in likelihood, and then merges two components and
+        splits another one while that raises the likelihood of a subset of the rows; "random_from_data" seeds with
+        random rows; "random" draws random labels. An array gives initial probabilities. A dict gives them as "means",
+        or "responsibilities", a matrix of shape (n_samples, n_components), dense or sparse.
     max_iter : int, default=100
         Maximum number of epochs. A ConvergenceWarning says when it was too small.
     tol : float, default=1e-4
@@ -122,9 +124,12 @@ class SparseBernoulliMixture(LinearEstimator):
     EM is slow where columns are few: with fewer than ten lower ``tol`` to 1e-6, and compare several ``random_state`` by
     ``score``.
 
-    Statistics take 8 K D bytes; the table takes 4 K D, and 8 K D for predictions. Statistics of a batch are sparse,
-    also when memoized learning stores them. With ``binarize``, fits and predictions make a copy of X. Missing
-    answers are not modelled: leave such rows out, or code "missing" as a feature.
+    NaN in X, also a stored NaN of a sparse matrix, is an answer that was not observed. It drops out of the likelihood
+    of its row and out of the counts of its feature; this is exact if answers are missing at random.
+
+    Statistics take 16 K D bytes; the table takes 4 K D, and 8 K D for predictions, three times as much for rows with
+    missing answers. Statistics of a batch are sparse, also when memoized learning stores them. With ``binarize``, fits
+    and predictions make a copy of X.
 
     References
     ----------
@@ -199,6 +204,7 @@ class SparseBernoulliMixture(LinearEstimator):
         """Zeros and ones, sparse or dense."""
         tags = super().__sklearn_tags__()
         tags.input_tags.positive_only = self._params.binarize is None
+        tags.input_tags.allow_nan = True
         return tags
 
     @plain_arguments
@@ -227,7 +233,8 @@ class SparseBernoulliMixture(LinearEstimator):
 
     def _make_family(self, rows):
         n = len(rows)  # and not the mass, which may be any number
-        frequencies = (n * rows.total() / rows.mass + 1.0) / (n + 2.0)
+        yes, lost = (n * rows.total() / rows.mass).reshape(2, -1)
+        frequencies = (yes + 1.0) / (n - lost + 2.0)
         return Bernoulli(rows.X.shape[1], self._params.beta_prior, frequencies)
 
     def _sums_of(self, means, rows):  # noqa: ARG002

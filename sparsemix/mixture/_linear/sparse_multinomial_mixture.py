@@ -46,9 +46,10 @@ class SparseMultinomialMixture(LinearEstimator):
     weight_concentration_prior : float, default=None
         Dirichlet parameter of each component's weight (VB). None means 1 / K. Raise it for more even weights.
     init_params : str, array-like of shape (n_components, n_features) or dict, default="k-means++"
-        Initialisation: "k-means++" seeds with documents that are far apart in likelihood, "random_from_data" with
-        random documents; "random" draws random labels. An array gives initial word proportions. A dict gives them as
-        "means", or "responsibilities", a matrix of shape (n_samples, n_components), dense or sparse.
+        Initialisation: "k-means++" seeds with documents that are far apart in likelihood, and then merges two
+        components and splits another one while that raises the likelihood of a subset of the rows; "random_from_data"
+        seeds with random documents; "random" draws random labels. An array gives initial word proportions. A dict gives
+        them as "means", or "responsibilities", a matrix of shape (n_samples, n_components), dense or sparse.
     max_iter : int, default=100
         Maximum number of epochs. A ConvergenceWarning says when it was too small.
     tol : float, default=1e-2

@@ -63,9 +63,10 @@ class SparseVonMisesFisherMixture(LinearEstimator):
     weight_concentration_prior : float, default=None
         Dirichlet parameter of each component's weight (VB). None means 1 / K. Raise it for more even weights.
     init_params : str, array-like of shape (n_components, n_features) or dict, default="k-means++"
-        Initialisation: "k-means++" seeds with rows that are far apart in cosine, "random_from_data" with random rows;
-        "random" draws random labels. An array gives initial mean directions. A dict gives them as "means", or
-        "responsibilities", a matrix of shape (n_samples, n_components), dense or sparse.
+        Initialisation: "k-means++" seeds with rows that are far apart in cosine, and then merges two components and
+        splits another one while that raises the likelihood of a subset of the rows; "random_from_data" seeds with
+        random rows; "random" draws random labels. An array gives initial mean directions. A dict gives them as "means",
+        or "responsibilities", a matrix of shape (n_samples, n_components), dense or sparse.
     max_iter : int, default=100
         Maximum number of epochs. A ConvergenceWarning says when it was too small.
     tol : float, default=1e-2
