@@ -17,6 +17,8 @@
 
     rows with NaN        _missing.observed_diagonal, observed_matrix (weights of the observed values)  -> _topl
                          _missing.fill, complete (rows completed under a component)  -> _accumulate.add_*
+    rows with noise      _noisy.log_density (weights, noise included)  -> _topl
+                         _noisy.denoise (rows without their noise, under a component)  -> _accumulate.add_*
 
     words of a chunk                                              chunk of documents
          |                                                              |
