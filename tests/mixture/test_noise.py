@@ -190,6 +190,17 @@ def test_rows_of_float32_agree_with_float64(kind):
     np.testing.assert_allclose(one.means_, two.means_, atol=1e-3)
 
 
+@kinds
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_layouts_of_the_noise_give_the_same_bits(kind, dtype):
+    X, noise = noisy(kind, gaps=True), NOISE[kind].astype(dtype)
+    layouts = noise, np.asfortranarray(noise), np.repeat(noise, 2, axis=-1)[..., ::2], noise[::-1].copy()[::-1]
+    layouts[1].setflags(write=False)
+    first, *others = (mixture(max_iter=3).fit(X, noise_variance=each) for each in layouts)
+    for other in others:
+        assert_same_bits(fitted_arrays(first, X), fitted_arrays(other, X))
+
+
 def test_a_fit_recovers_the_mixture_without_noise():
     """Twenty thousand rows, whose noise is from a tenth of to four times the variances of the components."""
     rng, n = np.random.default_rng(0), 20_000
