@@ -36,6 +36,8 @@ class Rows:
     kept = None  # the numbers of these rows in the caller's array; None: all
     annotated = False  # whether rows are read with their labels
     labels = None
+    noise = 0  # number of columns that hold the noise of a row, after its values
+    noise_variance = None
 
     def __init__(self, X, sample_weight=None, shift=None, dtype=None):
         self.X = X
@@ -59,7 +61,7 @@ class Rows:
     def chunk_size(self, n_components, n_nonzero):
         """Rows of a chunk, a multiple of the tile."""
         tile = tile_size(n_components)
-        row_bytes = 12 * n_nonzero + self.X.shape[1] * self.dtype.itemsize
+        row_bytes = 12 * n_nonzero + (self.X.shape[1] + self.noise) * self.dtype.itemsize
         return max(1, CHUNK_BYTES // row_bytes // tile) * tile
 
     @property
@@ -110,6 +112,10 @@ class Rows:
         out = copy(self)
         out.shift = shift
         return out
+
+    def chosen(self, selection, dtype=None):
+        """Some of these rows, as rows alone."""
+        return Rows(self.X[selection], self.weight(selection), self.shift, self.dtype if dtype is None else dtype)
 
     def mean(self):
         """Weighted mean of the columns, before any shift; (D,) float64. NaN for columns without a value."""

@@ -131,6 +131,7 @@ class Documents:
     source = None  # visitor of the full blocks, if these documents are a subsample
     sparse = True  # kind of the blocks as read
     incomplete = False  # counts are never missing
+    noise = 0
     first_row = 0  # number of the first document, if these documents are a block of the data
     kept = None  # mask of the given rows that are these documents, whose weights are positive; None: all
 

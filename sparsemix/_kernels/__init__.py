@@ -19,6 +19,8 @@
                          _missing.fill, complete (rows completed under a component)  -> _accumulate.add_*
                          _missing.expect (missing values given responsibilities, or draws of them)
                          _missing.moments (means and variances of the last columns under each component)
+    rows with noise      _noisy.log_density (weights, noise included)  -> _topl
+                         _noisy.denoise (rows without their noise, under a component)  -> _accumulate.add_*
 
     words of a chunk                                              chunk of documents
          |                                                              |

@@ -21,6 +21,7 @@ from sparsemix._stats import symmetric
 from sparsemix._stats.altered import altered
 from sparsemix._stats.families import GAUSSIANS
 from sparsemix._stats.weights import DirichletWeights, StickBreakingWeights
+from sparsemix.mixture._annotations.noise import noiseless_gaussian
 from sparsemix.mixture._estimator import kept_entries
 from sparsemix.mixture._initial_values import Given, refuse_values
 from sparsemix.mixture._loadings import plain_model, with_loadings
@@ -74,7 +75,7 @@ def start_fit(params, rows, rng, workers, n_init_iter):
     if plain is not model:
         selection = subset(rows, max(size, model.n_components), rng)
         stats = with_loadings(model, plain, stats, seen, selection, rng, workers)
-    model = with_evidence_model(altered(model, classes=classes, owners=start.owners), learner)
+    model = with_evidence_model(altered(model.for_rows(rows), classes=classes, owners=start.owners), learner)
     return FitSetup(rows, model, stats, about={"init_params_": start.method})
 
 
@@ -108,7 +109,10 @@ def assemble(params, rows, workers):
     if family.has_means:
         rows = rows.shifted(limits.means(rows.mean()))
     plain = family.plain
-    data = (incomplete_gaussian if rows.incomplete else data_gaussian)(plain, rows.values, workers)
+    if rows.noise:
+        data = noiseless_gaussian(plain, rows.unlabelled, workers)
+    else:
+        data = (incomplete_gaussian if rows.incomplete else data_gaussian)(plain, rows.values, workers)
     if family.tied:
         warn_of_wild_values(data, limits, rows)
     if not family.shape.one_variance:
@@ -128,7 +132,7 @@ def assemble(params, rows, workers):
         weights = (StickBreakingWeights if sticks else DirichletWeights)(concentration)
         model = VariationalMixture(family, weights, prior, *sizes, floor=floor, learn_scales=learn_scales)
     scales = {"floor": floor, "learn_scales": learn_scales, "wide_prior": plain.prior(data)}
-    return rows, model.for_rows(rows), VariationalMixture(plain, even, prior, *sizes, **scales)
+    return rows, model.for_rows(rows.values), VariationalMixture(plain, even, prior, *sizes, **scales)
 
 
 def judging_prior(family, data, n_components, mass):

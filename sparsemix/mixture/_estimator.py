@@ -25,7 +25,7 @@ from sparsemix._estimator.input.checks import (
     STEP_SIZE,
     check_number,
     check_rows,
-    check_weights,
+    weighted_mean,
 )
 from sparsemix._models.mixture.candidates import PATIENCE, CandidateLists, CandidateSearch
 from sparsemix._models.mixture.linear_search import SparseSearch
@@ -212,9 +212,7 @@ class MixtureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Densit
         -------
         labels : ndarray of shape (n_samples,), int64
         """
-        rows, workers = self._ready(X)
-        with workers:
-            return self._fitted.labels(rows, workers)
+        return self._of_rows(X, "labels")
 
     def predict_proba(self, X: RowsLike) -> Array:
         """Responsibilities of all components as a dense array; for many components use ``predict_sparse_proba``.
@@ -229,9 +227,12 @@ class MixtureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Densit
         resp : ndarray of shape (n_samples, n_components)
             In the dtype of ``X``; each row sums to one.
         """
-        rows, workers = self._ready(X)
+        return self._of_rows(X, "responsibilities")
+
+    def _of_rows(self, X, method, **annotations):
+        rows, workers = self._ready(X, **annotations)
         with workers:
-            return self._fitted.responsibilities(rows, workers)
+            return getattr(self._fitted, method)(rows, workers)
 
     def _sparse_responsibilities(self, X):
         check_is_fitted(self)
@@ -260,7 +261,10 @@ class MixtureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Densit
         The point estimates of VB are posterior means (Hughes and Sudderth 2016, Section 4). For covariances these are B
         / (nu - n_features - 1). In EM they are the maximum likelihood estimates.
         """
-        rows, workers = self._ready(X, density=True)
+        return self._log_densities(X)
+
+    def _log_densities(self, X, **annotations):
+        rows, workers = self._ready(X, density=True, **annotations)
         with workers:
             return self._log_density(rows, workers)
 
@@ -283,8 +287,7 @@ class MixtureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Densit
         -------
         log_likelihood : float
         """
-        log_density = self.score_samples(X)
-        return float(np.average(log_density, weights=check_weights(sample_weight, len(log_density))))
+        return weighted_mean(self.score_samples(X), sample_weight)
 
     def aic(self, X: RowsLike) -> float:
         """Akaike's information criterion of rows, -2 log likelihood + 2 parameters.
@@ -348,9 +351,9 @@ class MixtureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Densit
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r} after inference='em'")
         return fitted
 
-    def _ready(self, X, density=False):
+    def _ready(self, X, density=False, **annotations):
         check_is_fitted(self)
-        return self._exact_rows(self._checked(X, density)), Workers(self._params.n_jobs)
+        return self._exact_rows(self._checked(X, density), **annotations), Workers(self._params.n_jobs)
 
     def _drawn_components(self, n_samples):
         """Components of the rows to draw, in increasing order, and the generator for the rows."""

@@ -9,6 +9,7 @@ from sparsemix._engine import blocks
 from sparsemix._estimator.input.checks import check_explained
 from sparsemix._kernels.vectors._log_sum import log_sum_exp
 from sparsemix._models.mixture.missing import IncompleteTable
+from sparsemix._models.mixture.noisy import NoisyTable
 from sparsemix._stats.altered import altered
 
 
@@ -54,9 +55,10 @@ class FittedMixture:
         """The log likelihood of the predictive density: posterior means of the parameters; in EM, the estimates."""
         return self.model.point_estimate(self.stats) if self.model.variational else self.expected
 
-    def table(self, kind, dtype, incomplete=False):
-        """Table of ``"responsibility"`` weights or ``"density"``, in the dtype of the rows, which may be incomplete."""
-        key = kind, np.dtype(dtype), incomplete
+    def table(self, kind, dtype, incomplete=False, noisy=False):
+        """Table of ``"responsibility"`` weights or ``"density"``, in the dtype of the rows, which may be incomplete or
+        noisy."""
+        key = kind, np.dtype(dtype), incomplete and not noisy, noisy
         if key not in self._tables:
             if kind == "responsibility":
                 likelihood, log_weights = self.expected, self.model.weights.expected_log(self.stats["count"])
@@ -64,7 +66,11 @@ class FittedMixture:
                 with np.errstate(divide="ignore"):
                     likelihood, log_weights = self.plug_in, np.log(self.weights)
             table = likelihood.table(log_weights, dtype)
-            self._tables[key] = IncompleteTable(likelihood, table) if incomplete else table
+            if noisy:
+                table = NoisyTable(likelihood, table)
+            elif incomplete:
+                table = IncompleteTable(likelihood, table)
+            self._tables[key] = table
         return self._tables[key]
 
     def labels(self, rows, workers):
@@ -128,7 +134,7 @@ class FittedMixture:
 
     def each_tile(self, kind, rows, workers, function):
         """Call ``function(start, stop, weights)`` for every tile of rows, weights (rows, K) under a table."""
-        table = self.table(kind, rows.dtype, rows.incomplete)
+        table = self.table(kind, rows.dtype, rows.incomplete, rows.noise > 0)
         n_components = self.model.n_components
         tile = blocks.tile_size(n_components)
 

@@ -5,13 +5,14 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from sparsemix._engine.blocks import Rows
 from sparsemix._estimator.base import published
-from sparsemix._estimator.input.checks import check_rows
+from sparsemix._estimator.input.checks import check_rows, weighted_mean
 from sparsemix._estimator.parameters import plain_arguments
-from sparsemix._typing import Array
+from sparsemix._typing import Array, RowsLike, Weights
 from sparsemix.mixture import _conditional
 from sparsemix.mixture._annotations.labels import predict_labels
+from sparsemix.mixture._annotations.noise import check_noise
+from sparsemix.mixture._annotations.rows import AnnotatedRows
 from sparsemix.mixture._estimator import MixtureEstimator
 
 
@@ -37,14 +38,103 @@ class MixturePredictMixin:
     def _checked(self, X, density=False):  # noqa: ARG002
         return check_rows(self, X, reset=False, missing=True)
 
+    def predict(self, X: RowsLike, *, noise_variance: Weights = None) -> Array:
+        """Component with the largest responsibility for each row, over all K; the lower index in a tie.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+        noise_variance : array-like, default=None
+            Noise of the rows, as for ``fit``.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,), int64
+        """
+        return self._of_rows(X, "labels", noise_variance=noise_variance)
+
+    def predict_proba(self, X: RowsLike, *, noise_variance: Weights = None) -> Array:
+        """Responsibilities of all components as a dense array; for many components use ``predict_sparse_proba``.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+        noise_variance : array-like, default=None
+            Noise of the rows, as for ``fit``.
+
+        Returns
+        -------
+        resp : ndarray of shape (n_samples, n_components)
+            In the dtype of ``X``; each row sums to one.
+        """
+        return self._of_rows(X, "responsibilities", noise_variance=noise_variance)
+
+    def score_samples(self, X: RowsLike, *, noise_variance: Weights = None) -> Array:
+        """Log density of each row under the mixture of all K components at their point estimates.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+        noise_variance : array-like, default=None
+            Noise of the rows, as for ``fit``; the density is that of rows with noise.
+
+        Returns
+        -------
+        log_density : ndarray of shape (n_samples,), float64
+            Natural logarithms.
+
+        Notes
+        -----
+        The point estimates of VB are posterior means (Hughes and Sudderth 2016, Section 4). For covariances these are B
+        / (nu - n_features - 1). In EM they are the maximum likelihood estimates.
+        """
+        return self._log_densities(X, noise_variance=noise_variance)
+
+    def score(
+        self,
+        X: RowsLike,
+        y: object = None,  # noqa: ARG002
+        sample_weight: Weights = None,
+        *,
+        noise_variance: Weights = None,
+    ) -> float:
+        """Mean of ``score_samples``. It is comparable between all K, L and classes of mixtures.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows; use held-out rows.
+        y : None
+            Ignored.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row in the mean.
+        noise_variance : array-like, default=None
+            Noise of the rows, as for ``fit``; the density is that of rows with noise.
+
+        Returns
+        -------
+        log_likelihood : float
+        """
+        return weighted_mean(self.score_samples(X, noise_variance=noise_variance), sample_weight)
+
+    def _exact_rows(self, X, noise_variance=None):
+        rows = super()._exact_rows(X)
+        if noise_variance is None:
+            return rows
+        return AnnotatedRows(rows, noise=check_noise(noise_variance, X, self._fitted.model.family))
+
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
 
     def _reading(self, model, rows):
-        """The fitted model as it reads these rows, which may have missing values."""
-        if model.incomplete >= rows.incomplete and model.annotated >= rows.annotated:
+        """The fitted model as it reads these rows, which may have missing values, labels or noise."""
+        ready = model.incomplete >= rows.incomplete and model.annotated >= rows.annotated
+        if ready and model.noise == rows.noise:
             return self._fitted.ready()
         return model.reading_more(rows, self._fitted.expected, self._fitted.stats)
 
@@ -53,8 +143,7 @@ class MixturePredictMixin:
         out = super()._log_density(rows, workers)
         lost = np.flatnonzero(out == -np.inf) if rows.dtype == np.float32 else []
         if len(lost):
-            again = Rows(rows.X[lost], shift=rows.shift, dtype=np.float64)
-            out[lost] = super()._log_density(again, workers)
+            out[lost] = super()._log_density(rows.chosen(lost, np.float64), workers)
         return out
 
     @plain_arguments

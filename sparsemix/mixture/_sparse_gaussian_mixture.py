@@ -31,6 +31,7 @@ from sparsemix._stats.altered import altered
 from sparsemix._stats.families import GAUSSIANS
 from sparsemix._typing import Folder, RowsLike, Seed, Weights
 from sparsemix.mixture._annotations.labels import check_labels
+from sparsemix.mixture._annotations.noise import check_noise
 from sparsemix.mixture._annotations.rows import AnnotatedRows
 from sparsemix.mixture._assemble import (
     FIT_INIT_ITER,
@@ -258,6 +259,8 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
        Computation 1999, Section 3 and Appendix A.
     .. [8] Ueda, N., Nakano, R., Ghahramani, Z. and Hinton, G. E., "SMEM Algorithm for Mixture Models", Neural
        Computation 2000, Section 3.
+    .. [9] Bovy, J., Hogg, D. W. and Roweis, S. T., "Extreme Deconvolution: Inferring Complete Distribution Functions
+       from Noisy, Heterogeneous and Incomplete Observations", Annals of Applied Statistics 2011, Section 3.
 
     Examples
     --------
@@ -351,6 +354,7 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
         checkpoint: Folder = None,
         *,
         labels: Weights = None,
+        noise_variance: Weights = None,
     ) -> Self:
         """Learn the mixture from all rows of ``X``.
 
@@ -371,6 +375,11 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
             rows, and at least one (``component_labels_``). Labelled rows belong to components of their label,
             unlabelled rows to any. The labels initialise the components, so ``n_init`` has no effect.
             ``predict_labels`` returns labels.
+        noise_variance : array-like of shape (n_features,), (n_samples, n_features) or \
+                (n_samples, n_features, n_features), default=None
+            Known noise of the measurements: variances of all rows, variances of each row, or a covariance matrix of
+            each row. The mixture then describes the rows without their noise (extreme deconvolution [9]_). None means
+            that rows have no noise.
 
         Returns
         -------
@@ -382,7 +391,7 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
             For invalid values, with their row; negative weights; fewer rows than components; more labels than
             components; priors that are not positive definite. A previously fitted model stays unchanged.
         """
-        return self._fit(X, sample_weight, checkpoint, labels=labels)
+        return self._fit(X, sample_weight, checkpoint, labels=labels, noise_variance=noise_variance)
 
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(
@@ -392,6 +401,7 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
         sample_weight: Weights = None,
         *,
         labels: Weights = None,
+        noise_variance: Weights = None,
     ) -> Self:
         """Learn from one more block of a stream.
 
@@ -415,6 +425,8 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
             Weight of each row.
         labels : array-like of shape (n_samples,), int, default=None
             Labels as for ``fit``. The first block must contain every label. Later blocks may be without labels.
+        noise_variance : array-like, default=None
+            Noise of the rows of this block, as for ``fit``.
 
         Returns
         -------
@@ -436,7 +448,7 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
                 "step_size=('half_life', h) is for rows that come once, total_samples for rows that come again; give "
                 "only one of them"
             )
-        return self._partial_fit(X, sample_weight, labels=labels)
+        return self._partial_fit(X, sample_weight, labels=labels, noise_variance=noise_variance)
 
     # -- inside a fit or a stream
 
@@ -448,30 +460,34 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
     def _check_fit(self, X):
         warn_of_counts(self.weights_, X)
 
-    def _weighted(self, X, sample_weight, part, labels=None):
+    def _weighted(self, X, sample_weight, part, labels=None, noise_variance=None):
         labels = None if labels is None else check_labels(labels, len(X))
+        noise = noise_variance
+        if noise is not None:
+            noise = check_noise(noise, X, class_and_rank(self._params.covariance_type)[0])
         X, sample_weight, kept = of_positive_weight(X, sample_weight, part)
         rows = Rows(X, sample_weight)
         rows.kept = kept
-        if labels is None:
+        if labels is None and noise is None:
             return rows
         if self._params.candidates not in ("auto", "all"):
             raise ValueError(
-                f"candidates={self._params.candidates} limits the components of a row, so labels cannot be used with "
-                "it; set candidates='auto'"
+                f"candidates={self._params.candidates} limits the components of a row, so "
+                f"{'noise_variance' if labels is None else 'labels'} cannot be used with it; set candidates='auto'"
             )
-        return AnnotatedRows(rows, labels if kept is None else labels[kept])
+        return AnnotatedRows(rows, *(each if each is None or kept is None else each[kept] for each in (labels, noise)))
 
     def _fingerprints(self, rows):
         found = super()._fingerprints(rows)
-        return found if rows.labels is None else [*found, fingerprint(rows.labels)]
+        annotations = rows.labels, rows.noise_variance
+        return [*found, *(fingerprint(each) for each in annotations if each is not None)]
 
     def _started(self, rows, rng, workers, stream=False):
         return start_fit(self._params, rows, rng, workers, STREAM_INIT_ITER if stream else FIT_INIT_ITER)
 
     def _begin_fit(self, rows, rng, workers, warm):
         begin = super()._begin_fit(rows, rng, workers, warm)
-        if begin.rows.annotated:
+        if begin.rows.annotated or begin.rows.noise:
             begin.rows.memory = None
             begin.model.use(None)
         return begin
@@ -490,19 +506,20 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
 
     def _hooks(self, begin):
         family, few = begin.model.family, few_components(self._params.n_components)
-        special = begin.model.incomplete or begin.rows.annotated or begin.model.owners is not None
+        special = begin.model.incomplete or begin.model.owners is not None or begin.rows.noise
         births = [] if few or family.tied or family.has_loadings or special else [Births()]
         return births + ([] if begin.rows.memory is None or begin.rows.source is not None else [Repairs()])
 
     def _before_block(self, rows, workers):
         rows = super()._before_block(rows, workers)
         model, seen = self._view(self._fitted.model, rows, self.n_samples_seen_)
-        if model.search is not None and len(seen) and not seen.annotated:
+        if model.search is not None and len(seen) and not (seen.annotated or seen.noise):
             wider = widened(model, seen, workers)
             if wider is not model:
                 model, self._fitted = wider, FittedMixture(wider, self._fitted.stats.copy())
-        # the sums of these depend on the factors; births need complete rows, and components that change their labels
-        special = seen.incomplete or seen.annotated or model.owners is not None
+        # the sums of these depend on the factors; births need complete rows without noise, and components that change
+        # their labels
+        special = seen.incomplete or seen.noise or seen.annotated or model.owners is not None
         late = self.n_samples_seen_ and not (model.family.has_loadings or special)
         found = late_births(model, self._fitted.stats, seen, workers) if late else None
         if found is not None:
@@ -519,7 +536,7 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
 
     def _view(self, model, rows, n_seen):  # noqa: ARG002
         rows = self._seen_by(model, rows)
-        if rows.annotated and model.search is not None:
+        if (rows.annotated or rows.noise) and model.search is not None:
             model = altered(model, search=None)
         fitted = getattr(self, "_fitted", None)  # the model of a fit over blocks knows what they lack
         return model if fitted is None or fitted.model is not model else self._reading(model, rows), rows

@@ -61,6 +61,7 @@ ROWS = {
     "centred rows": lambda X: Rows(X, shift=np.ones(X.shape[1])),
     "directions": UnitRows,
     "rows with labels": lambda X: AnnotatedRows(Rows(X), np.zeros(len(X), dtype=np.int64)),
+    "rows with noise": lambda X: AnnotatedRows(Rows(X), noise=np.broadcast_to(np.eye(X.shape[1]), (len(X), 4, 4))),
     "documents": lambda X: Documents(X, None, np.float64),
 }
 

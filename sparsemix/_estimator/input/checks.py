@@ -198,6 +198,11 @@ def check_weights(sample_weight, n_rows, part=False):
     return sample_weight
 
 
+def weighted_mean(values, sample_weight):
+    """Mean of one value of each row."""
+    return float(np.average(values, weights=check_weights(sample_weight, len(values))))
+
+
 def of_positive_weight(X, sample_weight, part=False):
     """Rows of positive weight, their checked weights, and their mask over the given rows (None: all)."""
     sample_weight = check_weights(sample_weight, X.shape[0], part=part)

@@ -1,6 +1,6 @@
-"""Tables for rows with labels: values (D columns), then a label (one column).
+"""Tables for rows with labels: values and their noise (n_columns columns), then a label (one column).
 
-A labelled row may belong to the components of its label only. Rows of D columns have no labels.
+A labelled row may belong to the components of its label only. Rows of n_columns columns have no labels.
 """
 
 import numpy as np
@@ -9,11 +9,11 @@ import numpy as np
 UNKNOWN = -1
 
 
-def split(x, n_features):
-    """Values (n, D), and labels (n,), or None if no label is known."""
-    if x.shape[1] == n_features:
+def split(x, n_columns):
+    """Values with their noise (n, n_columns), and labels (n,), or None if no label is known."""
+    if x.shape[1] == n_columns:
         return x, None
-    values, labels = np.ascontiguousarray(x[:, :n_features]), x[:, n_features]
+    values, labels = np.ascontiguousarray(x[:, :n_columns]), x[:, n_columns]
     return values, labels if (labels != UNKNOWN).any() else None
 
 
@@ -25,13 +25,14 @@ class AnnotatedTable:
     table : table of the values alone
     owners : ndarray of shape (K,) or None
         Number of the label of each component.
-    n_features : int
+    n_columns : int
+        Number of columns before the label.
     """
 
     complete_pairs = None
 
-    def __init__(self, table, owners, n_features):
-        self.table, self.owners, self.n_features = table, owners, n_features
+    def __init__(self, table, owners, n_columns):
+        self.table, self.owners, self.n_columns = table, owners, n_columns
         self.dtype = table.dtype
 
     @property
@@ -50,7 +51,7 @@ class AnnotatedTable:
 
     def weights(self, x, out):
         """Log densities in ``out`` (n, K); -inf for the components of other labels than the row's."""
-        x, labels = split(x, self.n_features)
+        x, labels = split(x, self.n_columns)
         self.table.weights(x, out)
         if labels is not None:
             out[(labels[:, None] != UNKNOWN) & (labels[:, None] != self.owners)] = -np.inf

@@ -230,15 +230,15 @@ def by_pattern(x):
 
 
 def accumulate(model, x, groups, stats, workers):
-    """Add a chunk with missing values to the statistics, component by component."""
+    """Add a chunk with missing values or noise to the statistics, component by component."""
     family, completion = model.family, model.table.completion
     rank = completion.rank(x)
     entropies = np.zeros(model.n_components)
 
     def share(first, last):
         for k in range(first, last):
-            for rows, resp in of_component(groups, k, rank, x.shape[1]):
-                completed = np.empty((len(rows), x.shape[1]))
+            for rows, resp in of_component(groups, k, rank, family.n_features):
+                completed = np.empty((len(rows), family.n_features))
                 spread, entropy = completion.complete(k, x, rows, resp, completed)
                 own = alone(groups, k, resp)
                 family.accumulate(stats, completed, own, k, k + 1)

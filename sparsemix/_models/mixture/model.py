@@ -7,7 +7,7 @@ import numpy as np
 
 from sparsemix._kernels.gaussians import _accumulate
 from sparsemix._kernels.vectors import _topl
-from sparsemix._models.mixture import annotated, missing
+from sparsemix._models.mixture import annotated, missing, noisy
 from sparsemix._models.mixture.candidates import TILE, TILE_ONCE
 from sparsemix._stats.altered import altered
 from sparsemix._stats.families import serial
@@ -77,6 +77,7 @@ class MixtureModel:
     variational = False  # whether components have posteriors
     incomplete = False  # whether rows may have missing values (NaN)
     annotated = False  # whether rows may have labels
+    noise = 0  # number of columns that hold the noise of a row
     classes = owners = None  # the labels, and the number of each component's label, (K,)
     unit = "row"
     posterior = None  # EM has none
@@ -151,11 +152,11 @@ class MixtureModel:
         """Add a chunk to the statistics, component by component."""
         groups = Groups.of(resp, sample_weight, self.n_components)
         if self.annotated:
-            x, _ = annotated.split(x, self.family.n_features)
+            x, _ = annotated.split(x, self.family.n_features + self.noise)
         _accumulate.add_counts(groups.starts, groups.resp, stats["count"])
         stats["mass"] += len(x) if sample_weight is None else sample_weight.sum()
         stats["entropy"] += resp.entropy(sample_weight)
-        if self.incomplete and missing.is_missing(x) is not None:
+        if self.noise or (self.incomplete and missing.is_missing(x) is not None):
             missing.accumulate(self, x, groups, stats, workers)
             return
         self.family.accumulate_shared(stats, x, groups, sample_weight)
@@ -173,10 +174,12 @@ class MixtureModel:
     def table_of(self, expected, stats, split=serial):
         """The table of local steps under the expected log likelihood."""
         table = expected.table(self.weights.expected_log(stats["count"]), self.dtype, split)
-        if self.incomplete:
+        if self.noise:
+            table = noisy.NoisyTable(expected, table)
+        elif self.incomplete:
             table = missing.IncompleteTable(expected, table)
         if self.annotated:
-            table = annotated.AnnotatedTable(table, self.owners, self.family.n_features)
+            table = annotated.AnnotatedTable(table, self.owners, self.family.n_features + self.noise)
         return table
 
     def _moments(self, expected, stats):  # noqa: ARG002
@@ -188,11 +191,14 @@ class MixtureModel:
         return self.weights.evidence(stats["count"]) + self.data_bound(stats) + float(stats["entropy"])
 
     def for_rows(self, rows):
-        """This model for rows that may have missing values or labels."""
-        return altered(self, incomplete=self.incomplete or rows.incomplete, annotated=self.annotated or rows.annotated)
+        """This model for rows that may have missing values, labels or noise."""
+        return altered(
+            self, incomplete=self.incomplete or rows.incomplete, annotated=self.annotated or rows.annotated,
+            noise=rows.noise,
+        )  # fmt: skip
 
     def reading_more(self, rows, gaussians, stats):
-        """This model for rows with missing values or annotations, under the Gaussians of its last step."""
+        """This model for rows with missing values, labels or noise, under the Gaussians of its last step."""
         model = self.for_rows(rows)
         model._make_table(gaussians, stats, serial)
         return model

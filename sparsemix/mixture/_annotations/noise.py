@@ -1,0 +1,97 @@
+"""Measurement noise of the rows: its check, and the rows without it as one Gaussian."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from sparsemix._engine.blocks import gathered, spans
+from sparsemix._estimator.input.checks import largest_value
+from sparsemix._estimator.input.forms import floats_of
+from sparsemix._heuristics.mixture.start import data_gaussian, one_component, subset
+from sparsemix._models.mixture.model import MixtureModel
+from sparsemix._models.mixture.noisy import NoisyTable
+from sparsemix._stats import symmetric
+from sparsemix._stats.altered import altered
+from sparsemix.mixture._missing import ROWS, STEPS, incomplete_gaussian, positive
+
+# Least variance of the first step without noise, as a share of the variance with it.
+LEAST_SHARE = 0.01
+# Negative eigenvalues of a covariance matrix that are round-off, as a share of its largest variance.
+ROUND_OFF = 1e-6
+# Numbers of noise that are checked at once.
+NUMBERS = 1 << 20
+
+
+def check_noise(noise, X, family):
+    """Noise of each row as an array of shape (N, D) or (N, D, D); without a copy of variances that rows share."""
+    if family.has_loadings:
+        raise ValueError(
+            "noise_variance cannot be used with covariance_type='low_rank', which has noise variances of its "
+            "components; choose another covariance_type, such as 'full'"
+        )
+    noise, (n, d) = floats_of(noise, "noise_variance"), X.shape
+    if noise.shape == (d,):
+        noise = np.broadcast_to(noise, (n, d))
+    if noise.shape not in ((n, d), (n, d, d)):
+        raise ValueError(
+            f"noise_variance has shape {noise.shape}, expected ({d},), ({n}, {d}) or ({n}, {d}, {d}): give variances "
+            "for all rows, variances of each row, or a covariance matrix of each row"
+        )
+    limit = largest_value(X.dtype) ** 2
+    for start, stop in spans(n, max(1, NUMBERS // max(1, noise[:1].size))):
+        block, seen = gathered(noise, slice(start, stop), np.float64), ~np.isnan(X[start:stop])
+        read = seen if block.ndim == 2 else seen[:, :, None] & seen[:, None, :]
+        block = np.where(read, block, 0.0)
+        variances = block if block.ndim == 2 else np.diagonal(block, axis1=1, axis2=2)
+        refuse(~((variances >= 0) & (variances <= limit)), start, variances, limit)
+        if block.ndim == 3:
+            refuse_matrices(block, start)
+    return noise
+
+
+def refuse(bad, start, variances, limit):
+    """Raise the error of the first variance that is negative or not finite."""
+    if bad.any():
+        row, column = np.argwhere(bad)[0]
+        raise ValueError(
+            f"noise_variance of row {start + row} is {variances[row, column]:g} in column {column}; give a variance "
+            f"from 0 to {limit:g}, or NaN in X for a value that was not observed"
+        )
+
+
+def refuse_matrices(block, start):
+    """Raise the error of the first matrix that is no covariance."""
+    size = np.sqrt(np.einsum("nii,njj->nij", block, block))
+    bad = ~(np.abs(block - np.swapaxes(block, 1, 2)) <= ROUND_OFF * size).all(axis=(1, 2))
+    if not bad.any():
+        scale = np.einsum("nii->ni", block).max(axis=1, initial=0.0)
+        bad = np.linalg.eigvalsh(block).min(axis=1, initial=0.0) < -ROUND_OFF * scale
+    if bad.any():
+        raise ValueError(
+            f"noise_variance of row {start + np.flatnonzero(bad)[0]} is no covariance matrix; give a symmetric matrix "
+            "without negative eigenvalues"
+        )
+
+
+def noiseless_gaussian(family, rows, workers):
+    """The rows without their noise as one Gaussian: steps of EM on a subsample, and one over all rows."""
+    some = rows.chosen(subset(rows, ROWS, np.random.default_rng(0)))
+    gaussian = positive((incomplete_gaussian if some.incomplete else data_gaussian)(family, some.values, workers))
+    with_noise = family.shape.pooled(gaussian.variances()[0])
+    share = 1.0 - family.shape.pooled(some.mean_noise()) / with_noise
+    roots = np.sqrt(np.maximum(share, LEAST_SHARE))
+    if family.shape.correlated:
+        gaussian = replace(gaussian, covariances=gaussian.covariances * symmetric.pack_outer(roots))
+    else:
+        variances = with_noise * roots**2
+        gaussian = replace(gaussian, covariances=family.shape.with_variances(gaussian.covariances, variances))
+    for _ in range(STEPS):
+        gaussian = positive(step(family, some, gaussian, workers))
+    return step(family, rows, gaussian, workers)
+
+
+def step(family, rows, gaussian, workers):
+    """One step of EM for one Gaussian."""
+    table = NoisyTable(gaussian, gaussian.table(np.zeros(1), np.float64))
+    one = altered(MixtureModel(family, None, 1, 1, rows.dtype, rows.shift), noise=rows.noise, table=table)
+    return family.maximum_likelihood(one_component(one, rows, workers), 0.0)
