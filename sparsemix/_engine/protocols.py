@@ -207,7 +207,7 @@ class Family(Protocol):
     shape: Any  # of one covariance: the operations that differ between matrices, variances and one variance
     tied: bool  # whether all components share it
     has_means: bool
-    has_scales: bool  # True if the priors of components may differ in scale, fitted by evidence
+    has_scales: bool  # True if the scales of priors may be learned, by evidence
     has_loadings: bool  # True if the statistics contain sums of latent factors
     additive_alone: bool  # True if the evidence of a component depends on its sums only
     directions: int  # directions in which a component's own covariance is estimated

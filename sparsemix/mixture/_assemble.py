@@ -44,15 +44,16 @@ STREAM_INIT_ITER = 3
 FLOOR = 1e-6
 # Prior variance of a constant column as a share of (N + 1) times its floor.
 CONSTANT_SHARE = 1e-6
-# Minimum of the learned scales, relative to the default prior. Components on a surface, or of windows of a series, are
-# thinner than the data in every direction. A pixel that is constant in a component should not shrink it to zero.
-LEAST_SCALE = 0.1
+# Minimum of the learned scales, relative to the default prior. Matrices of smooth curves are far thinner than the data.
+# Columns without correlations need more: two pixels that are constant in a component would shrink all its variances.
+LEAST_SCALE, LEAST_SCALE_OF_MATRICES = 0.1, FLOOR
 # Excess of the largest weight over even weights, as a share of the possible excess, from which a fit to counts warns.
 # On simulated documents of six clusters, fits above it agree with the clusters hardly more than by chance. Tables of
 # fewer columns are never taken for counts.
 ONE_COMPONENT, COUNTED_COLUMNS = 0.6, 5
-# With fewer rows per column than this the prior keeps only a part of the data's correlations. Learned scales then have
-# a larger minimum: few rows of a component give too little information on most directions.
+# Variances within clusters, relative to those of the data without outliers, above which outliers have caused them.
+WITHIN = 2.0
+# With fewer rows per column than this the prior keeps only a part of the correlations.
 FEW_ROWS = 8.0
 
 
@@ -71,11 +72,14 @@ def start_fit(params, rows, rng, workers, n_init_iter):
         refuse_values(params.init_params)
         classes = rows.number()
         start.row_labels = rows.numbers
-    stats = start.stats(seen, rng, workers)
+    stats, priors = start.stats(seen, rng, workers), {}
+    if shaped_by_clusters(params, model):
+        priors = {"prior": within_clusters(model, learner, stats)}
     if plain is not model:
         selection = subset(rows, max(size, model.n_components), rng)
         stats = with_loadings(model, plain, stats, seen, selection, rng, workers)
-    model = with_evidence_model(altered(model.for_rows(rows), classes=classes, owners=start.owners), learner)
+    model = altered(model.for_rows(rows), classes=classes, owners=start.owners, **priors)
+    model = with_evidence_model(model, learner)
     return FitSetup(rows, model, stats, about={"init_params_": start.method})
 
 
@@ -125,12 +129,15 @@ def assemble(params, rows, workers):
         prior = judging_prior(plain, data, n_components, rows.mass)
         model = MaximumLikelihoodMixture(family, EM_FLOOR if params.reg_covar is None else params.reg_covar, *sizes)
     else:
-        prior, learn_scales = make_prior(params, family, data, rows), learns_scales(params, family)
+        learn_scales = learns_scales(params, family)
+        prior = make_prior(params, family, data, rows, least_scale(family) if learn_scales else 1.0)
         concentration = params.weight_concentration_prior
         concentration = 1.0 / n_components if concentration is None else concentration
         sticks = params.weight_concentration_prior_type == "dirichlet_process"
         weights = (StickBreakingWeights if sticks else DirichletWeights)(concentration)
         model = VariationalMixture(family, weights, prior, *sizes, floor=floor, learn_scales=learn_scales)
+        if shaped_by_clusters(params, model):
+            prior, learn_scales = make_prior(params, family, data, rows), False
     scales = {"floor": floor, "learn_scales": learn_scales, "wide_prior": plain.prior(data)}
     return rows, model.for_rows(rows.values), VariationalMixture(plain, even, prior, *sizes, **scales)
 
@@ -195,22 +202,50 @@ class DataScale:
         return cls(replace(data, means=means[None], covariances=covariances), floor)
 
 
-def make_prior(params, family, data, rows):
+def make_prior(params, family, data, rows, scale=1.0):
     """The prior of the components; without a given ``covariance_prior`` it depends on the data, K and N.
 
-    B0 / (nu0 - D - 1), the prior mean of a covariance, is that of the data times two factors. K^(-2 / D) divides its
-    volume among K clusters of one shape (Fraley and Raftery 2007). min(1, D K / N) is needed since the prior always
-    counts as one row: with many rows for each direction of a component, this row should not hide the smallest
-    components. If components learn their scales, B0 is a tenth of that, and more than a tenth if rows are few
-    (``correlation_share``).
+    B0 / (nu0 - D - 1), the prior mean of a covariance, is that of the data times ``scale`` and two factors. K^(-2 / D)
+    divides its volume among K clusters of one shape (Fraley and Raftery 2007). min(1, D K / N) is needed since the
+    prior always counts as one row: with many rows for each direction of a component, this row should not hide the
+    smallest components.
     """
     prior = family.prior(data, **prior_arguments(params, family, rows.shift, "covariance_type"))
     if scales_and_value(params.covariance_prior)[1] is not None:
         return prior
-    share = covariance_share(family.n_features, params.n_components, rows.mass)
-    if learns_scales(params, family):
-        share *= LEAST_SCALE ** correlation_share(family, rows.mass)
-    return replace(prior, scale=prior.scale * share)
+    scale = scale * covariance_share(family.n_features, params.n_components, rows.mass)
+    return replace(prior, scale=prior.scale * scale)
+
+
+def shaped_by_clusters(params, model):
+    """Whether B0 has the shape of the initial clusters, which are found under the prior of the data.
+
+    It has if components should match clusters, its scale is learned, and its value is not given.
+    """
+    if model.posterior is None or not model.learn_scales or not few_components(model.n_components):
+        return False
+    return scales_and_value(params.covariance_prior)[1] is None
+
+
+def within_clusters(model, learner, stats):
+    """The prior with the shape of the covariance within the initial clusters, and the least scale.
+
+    A column that varies far more within clusters than in the data without outliers has the variance of the latter.
+    """
+    family, scale, mass = learner.family, learner.posterior(stats).scale, float(stats["count"].sum())
+    pooled = (scale if family.tied else scale.sum(axis=0, keepdims=True)) / mass
+    data = family.point_estimate(learner.wide_prior)
+    within, usual = replace(data, covariances=pooled).variances()[0], data.variances()[0]
+    pooled = family.shape.with_variances(pooled, np.where(within > WITHIN * usual, usual, within))
+    data = conditioned(family, replace(data, covariances=pooled), mass)
+    share = least_scale(family) * covariance_share(family.n_features, model.n_components, mass)
+    scale = family.prior(data, dof=float(np.ravel(model.prior.dof)[0])).scale
+    return replace(model.prior, scale=share * scale)
+
+
+def least_scale(family):
+    """Minimum of the learned scales, relative to the default prior."""
+    return LEAST_SCALE_OF_MATRICES if family.shape.correlated else LEAST_SCALE
 
 
 def conditioned(family, data, mass):
@@ -242,12 +277,11 @@ def learns_scales(params, family):
     """Whether each component learns the scale of its covariance's prior."""
     scales, _ = scales_and_value(params.covariance_prior)
     if scales is None:
-        return family.has_scales and not few_components(params.n_components)
+        return family.has_scales
     if scales == "learned" and not family.has_scales:
         raise ValueError(
-            "covariance_prior='learned' learns a scale of the covariance prior for each component, which "
-            f"covariance_type={params.covariance_type!r} does not have; choose 'full', 'diag', 'low_rank' or "
-            "'zero_mean', or set covariance_prior='fixed' or an array alone"
+            f"covariance_prior='learned' learns the scale of several variances, and covariance_type="
+            f"{params.covariance_type!r} has one; choose another type, or set covariance_prior='fixed' or a number"
         )
     return scales == "learned"
 

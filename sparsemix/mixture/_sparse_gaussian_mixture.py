@@ -117,11 +117,12 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
         B_0 (VB), in scikit-learn's shapes: (n_features, n_features), (n_features,) for diagonal covariances, a number
         for spherical ones. A number for any other type means that multiple of the identity. "fixed" computes B_0 from
         the data. It is the covariance of the data, times nu_0 - n_features - 1 (diagonal, spherical: nu_0 - 2), times K
-        ** (-2 / D) * min(1, D K / N). With N < 8 D rows, it contains N / (8 D) of the data's correlations. A few
-        outliers, such as typing errors, do not change the scale of a column. "learned" begins with a tenth of this B_0,
-        and each component learns the scale s_k >= 1 of B_0 that maximises its evidence ("full", "diag", "low_rank",
-        "zero_mean"). ("learned", B_0) learns scales of a given B_0. None means "learned" from 16 components on if the
-        covariance type has scales, else "fixed". Use "learned" for densities if components have few rows.
+        ** (-2 / D) * min(1, D K / N). With N < 8 D rows, it contains N / (8 D) of the correlations. A few outliers,
+        such as typing errors, do not change the scale of a column. "learned" begins with a small multiple of this B_0,
+        and each component learns the scale s_k >= 1 of B_0 that maximises its evidence; components that share a
+        covariance learn one. Below 16 components the covariance is that within the initial clusters, in place of that
+        of the data. ("learned", B_0) learns scales of a given B_0. None means "learned" if a covariance has several
+        numbers, and "fixed" for spherical ones. Use "fixed" if single columns are constant in many clusters, as pixels.
     reg_covar : float, default=None
         Number added to the variances of the components. In VB, N_k times this number is added to B_k, as in
         scikit-learn. None means 1e-6 for EM, and for VB 1e-6 times the variance of each column. For a constant column,
@@ -131,14 +132,15 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
         Initialisation. "kmeans": scikit-learn's k-means; "kmeans_scaled": k-means on columns of equal standard
         deviation; "kmeans_range": on columns of equal range; "k-means++": its seeds alone; "splitting": repeated splits
         of one component into K; "bregman": k-means++ seeds under a Bregman divergence [4]_; "random_from_data": random
-        rows; "random": random labels. "auto" takes "kmeans_range", or from 16 components on "splitting" if held-out
-        rows prefer it, and exchanges components as long as the bound rises [8]_. An array gives initial means. A dict
+        rows; "random": random labels. "auto" takes "kmeans_range" or "kmeans", whichever ends at the higher bound after
+        exchanges of components [8]_; from 16 components on "kmeans_range", or "splitting" if held-out rows prefer it.
+        An array gives initial means. A dict
         gives any of "weights", "means" and "precisions", in the shapes of scikit-learn's GaussianMixture (precisions
         that components share lack the axis n_components), or "responsibilities", a matrix of shape (n_samples,
         n_components), dense or sparse.
     n_init : int, default=1
-        Number of initialisations. Each takes a few steps on a subset of the rows; held-out rows choose the best, and
-        the fit continues from it, in ``partial_fit`` too.
+        Number of initialisations. Each takes some steps on a subset of the rows. The bound chooses the best, from 16
+        components on held-out rows, and the fit continues from it, in ``partial_fit`` too.
     max_iter : int, default=100
         Maximum number of epochs. A ConvergenceWarning says when it was too small.
     tol : float, default=1e-3
@@ -190,7 +192,7 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
     mean_prior_, covariance_prior_ : ndarray or float
         Priors of means and covariances: the given values or the defaults (VB).
     covariance_prior_scales_ : ndarray of shape (n_components,)
-        Learned scales s_k of B_0 (VB). They are ones if scales are not learned.
+        Learned scales s_k of B_0 (VB), or ones; (1,) if components share a covariance.
     weight_concentration_ : ndarray of shape (n_components,)
         Posterior of the weights (VB).
     mean_precision_ : ndarray of shape (n_components,)

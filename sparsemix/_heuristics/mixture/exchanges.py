@@ -14,7 +14,7 @@ from sparsemix._stats.responsibilities import SparseResponsibilities
 
 
 def exchange_components(learner, rows, resp, rng, workers, splitter=Splitting):
-    """Responsibilities after steps of all components, and after all exchanges that raise the bound.
+    """The bound and the responsibilities after steps of all components and all exchanges that raise the bound.
 
     Many components are exchanged at once. If the bound falls, half as many are tried.
     """
@@ -33,7 +33,7 @@ def exchange_components(learner, rows, resp, rng, workers, splitter=Splitting):
             break
         else:
             most = n_exchanges // 2
-    return resp
+    return bound, resp
 
 
 def exchanged(learner, rows, labels, most, rng, workers, splitter=Splitting):

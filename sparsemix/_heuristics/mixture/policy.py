@@ -34,8 +34,8 @@ class Policy:
     least_rows : int
         A component with fewer rows is not split.
     births_from : int
-        From this number on, components describe a density rather than clusters: a fit tries "splitting", learns scales
-        of priors, and replaces dead components.
+        From this number on, components describe a density rather than clusters: the initialisation tries
+        "splitting" and learns scales of priors, and a fit replaces dead components.
     dead : float
         A component is dead if it has less than this share of N / K rows.
     """

@@ -106,22 +106,51 @@ class Start:
         return self._seeded(rows, selection, rng, workers)
 
     def _seeded(self, rows, selection, rng, workers):
-        """Statistics from the best of the tried initialisations, by the likelihood of held-out rows."""
+        """Statistics from the best of the tried initialisations."""
         some = Rows(rows.read(selection), rows.weight(selection))
-        n_components, everything = self.model.n_components, slice(0, len(some))
+        few = few_components(self.model.n_components)
+        self.method, resp = (self._highest if few else self._likeliest)(some, rng, workers)
+        everything = slice(0, len(some))
+        for _ in range(self.n_init_iter):
+            resp = self._assign(self._smoothed(some, everything, resp, workers)[1], some, everything, workers)
+        return self._of_subset(some, resp, rows.mass, workers)
+
+    def _highest(self, some, rng, workers):
+        """Method and responsibilities of the initialisation with the highest bound, as climbs and exchanges end."""
+        methods, seen, best, highest = self._methods() * self.n_init, [], None, -np.inf
+        for method in methods:
+            found = labels(method, self.learner, some, self.model.n_components, rng, workers)
+            if any(same_clusters(found, each) for each in seen):
+                continue
+            seen.append(found)
+            resp = SparseResponsibilities.from_labels(found)
+            if self._exchanges(some):
+                bound, resp = exchange_components(self.learner, some, resp, rng, workers)
+            else:
+                bound = self._bound(some, resp, workers) if len(methods) > 1 else 0.0
+            if best is None or bound > highest:
+                best, highest = (method, resp), bound
+        return best
+
+    def _bound(self, some, resp, workers):
+        """The bound after steps of all components."""
+        steps, tol = policy.POLICY.climb_steps, policy.POLICY.climb_tol
+        return self.learner.lower_bound(climb(self.learner, some, resp, steps, workers, tol)[0])
+
+    def _likeliest(self, some, rng, workers):
+        """Method and responsibilities of the initialisation under which held-out rows are most likely."""
+        n_components = self.model.n_components
         first, *others = self._methods()
         tried = [labels(first, self.learner, some, n_components, rng, workers)]
         if others and n_components >= policy.POLICY.trial_from:
             others = others if promising(others, tried[0], self.learner, some, rng, workers) else []
-        methods = [first, *others] * (self.n_init if n_components > 1 else 1)
+        methods = [first, *others] * self.n_init
         tried += [labels(each, self.learner, some, n_components, rng, workers) for each in methods[1:]]
         best = best_labels(tried, self.learner, some, rng, workers) if len(tried) > 1 else 0
-        self.method, resp = methods[best], SparseResponsibilities.from_labels(tried[best])
+        resp = SparseResponsibilities.from_labels(tried[best])
         if self._exchanges(some):
-            resp = exchange_components(self.learner, some, resp, rng, workers)
-        for _ in range(self.n_init_iter):
-            resp = self._assign(self._smoothed(some, everything, resp, workers)[1], some, everything, workers)
-        return self._of_subset(some, resp, rows.mass, workers)
+            resp = exchange_components(self.learner, some, resp, rng, workers)[1]
+        return methods[best], resp
 
     def _labelled(self, rows, selection, rng, workers):
         """Statistics of clusters of the rows of each label."""
@@ -148,11 +177,14 @@ class Start:
             return [self.seeding]
         if self.model.n_components == 1:
             return ["random_from_data"]
-        # spherical components depend on the units of the columns, others do not
-        first = "kmeans" if self.family.shape.one_variance else "kmeans_range"
-        first = first if self.family.has_means else "bregman"
+        if not self.family.has_means:
+            first, others = "bregman", []
+        elif self.family.shape.one_variance:  # depends on the units of the columns
+            first, others = "kmeans", []
+        else:
+            first, others = "kmeans_range", ["kmeans"]
         # clusters of few rows: a component for most rows predicts well, but joins clusters
-        return [first] if few_components(self.model.n_components) else [first, "splitting"]
+        return [first, *others] if few_components(self.model.n_components) else [first, "splitting"]
 
     def _exchanges(self, some):
         """Whether to exchange components; with few rows for each covariance the evidence joins clusters."""
@@ -203,6 +235,11 @@ def subset(rows, size, rng):
 
 
 # -- choice
+
+
+def same_clusters(first, second):
+    """Whether two arrays of labels divide rows in the same way."""
+    return len(np.unique(np.stack([first, second]), axis=1).T) == len(np.unique(first)) == len(np.unique(second))
 
 
 def best_labels(tried, learner, rows, rng, workers):

@@ -5,8 +5,8 @@ from libc.math cimport exp, fabs, log
 from scipy.linalg.cython_blas cimport dtrmm
 from scipy.linalg.cython_lapack cimport dsytrd
 
-# Relative tolerance of a scale: the evidence is flat at its maximum.
-cdef double EXACT = 1e-9
+# Relative tolerance of a scale.
+cdef double EXACT = 1e-13
 cdef int MOST_STEPS = 100
 
 

@@ -241,7 +241,7 @@ class VariationalMixture(MixtureModel):
         return self._learned(stats, split)[0]
 
     def prior_scales(self, stats):
-        """s_k of each component, (K,)."""
+        """s_k of each component, (K,), or (1,) if they share a covariance."""
         return self._learned(stats)[1]
 
     def _learned(self, stats, split=serial):
@@ -249,7 +249,7 @@ class VariationalMixture(MixtureModel):
         if self.floor is not None:
             post = self.family.blurred(post, stats["count"], self.floor)
         if not self.learn_scales:
-            return post, np.ones(stats.n_components)
+            return post, np.ones(1 if self.family.tied else stats.n_components)
         scales = np.minimum(self.family.prior_scales(self.prior, post, split), LARGEST_SCALE)
         return self.family.rescaled(self.prior, post, scales), scales
 

@@ -48,7 +48,7 @@ class GaussianFamily(Structured, ABC):
     has_means : bool
         Whether components have means; else these are zero.
     has_scales : bool
-        Whether the priors of components may differ in scale.
+        Whether the scales of priors may be learned.
     has_loadings : bool
         Whether the statistics contain sums of latent factors.
     additive_alone : bool
@@ -134,16 +134,17 @@ class GaussianFamily(Structured, ABC):
         return replace(post, scale=post.scale + counts[:, None] * blur)
 
     def prior_scales(self, prior, post, split=serial):
-        """s_k >= 1, (K,): multiplying the scale B_0 of component k's prior by s_k maximises its evidence.
+        """s_k >= 1, (K,), or (1,) if tied: multiplying the scale B_0 of a prior by s_k maximises its evidence.
 
-        ``post`` is prior + statistics. Only families with ``has_scales``: each component has its own covariance, with
-        several entries that the prior couples.
+        ``post`` is prior + statistics. Only families with ``has_scales``: a covariance has several entries, which the
+        prior couples.
         """
         raise NotImplementedError
 
     def rescaled(self, prior, post, scales):
         """The posterior under priors with scales multiplied by ``scales``."""
-        return replace(post, scale=post.scale + (scales[:, None] - 1.0) * prior.scale)
+        added = (scales[:, None] - 1.0) * prior.scale
+        return replace(post, scale=post.scale + (added[0] if self.tied else added))
 
     def log_shares(self, prior, scales):
         """The term that the normaliser of each rescaled prior adds to the evidence, (K,)."""

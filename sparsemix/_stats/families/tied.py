@@ -8,6 +8,7 @@ import numpy as np
 from sparsemix._kernels.gaussians import _accumulate
 from sparsemix._stats import symmetric
 from sparsemix._stats.families._base import GaussianFamily, PackedCovariances, add_first, student
+from sparsemix._stats.families._shapes import serial
 from sparsemix._stats.families._tables import Gaussians
 from sparsemix._stats.families.full import (
     FullGaussian,
@@ -46,6 +47,7 @@ class TiedGaussian(PackedCovariances, GaussianFamily):
     """Sums of rows (K, D), and the shared sum of outer products of all rows (1, D (D + 1) / 2)."""
 
     name = structure = "tied"
+    has_scales = True
     additive_alone = False
 
     def spec(self):
@@ -75,6 +77,10 @@ class TiedGaussian(PackedCovariances, GaussianFamily):
         before = stats.n_components * prior.mean_precision[0] * symmetric.pack_outer(prior.mean[0])
         scale = prior.scale + before + stats["scatter"][0] - between
         return TiedNormalWishart(mean, kappa, prior.dof + float(stats["count"].sum()), scale)
+
+    def prior_scales(self, prior, post, split=serial):
+        """See GaussianFamily; one scale, (1,)."""
+        return FullGaussian(self.n_features).prior_scales(prior.wishart, post.wishart, split)
 
     def blurred(self, post, counts, blur):
         """See GaussianFamily."""

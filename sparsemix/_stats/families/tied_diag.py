@@ -7,6 +7,7 @@ from scipy.special import digamma, gammaln
 
 from sparsemix._kernels.gaussians import _accumulate
 from sparsemix._stats.families._base import GaussianFamily, add_first
+from sparsemix._stats.families._shapes import serial
 from sparsemix._stats.families._tables import LOG_2PI, Gaussians
 from sparsemix._stats.families.diag import DiagonalGaussian, NormalGamma
 from sparsemix._stats.families.spherical import SphericalGaussian
@@ -34,6 +35,7 @@ class TiedDiagonalGaussian(GaussianFamily):
     """Sums of rows (K, D), and the shared sums of squares of all rows (1, D)."""
 
     name = structure = "tied_diag"
+    has_scales = True
     additive_alone = False
     alone = DiagonalGaussian  # the same structure, not tied
     n_shared = 1  # dimensions per variance
@@ -71,6 +73,12 @@ class TiedDiagonalGaussian(GaussianFamily):
         scale = prior.scale + before + stats["scatter"][0] - kappa @ self.fold(mean**2)
         scale = np.maximum(scale, prior.scale)  # true without round-off
         return TiedNormalGamma(mean, kappa, prior.dof + self.n_shared * float(stats["count"].sum()), scale)
+
+    def prior_scales(self, prior, post, split=serial):
+        """See GaussianFamily; one scale, (1,)."""
+        one, all_rows = (NormalGamma(each.mean, each.mean_precision, np.array([each.dof]), each.scale[None])
+                         for each in (prior, post))  # fmt: skip
+        return self.alone(self.n_features).prior_scales(one, all_rows, split)
 
     def blurred(self, post, counts, blur):
         """See GaussianFamily."""
@@ -139,6 +147,7 @@ class TiedSphericalGaussian(TiedDiagonalGaussian):
     """
 
     name = structure = "tied_spherical"
+    has_scales = False
     alone = SphericalGaussian
 
     @property

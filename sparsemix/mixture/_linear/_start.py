@@ -41,7 +41,7 @@ def start(params, model, rows, rng, workers, sums_of):
         resp = SparseResponsibilities.from_labels(seeded(params.init_params, model.family, some, k, rng))
         if params.init_params == "k-means++" and k > 2:
             learner = altered(model, variational=False, weights=MaximumLikelihoodWeights())
-            resp = exchange_components(learner, some, resp, rng, workers, LinearSplitting)
+            _, resp = exchange_components(learner, some, resp, rng, workers, LinearSplitting)
         stats = collect(model, some, slice(0, len(some)), workers, given=resp)
     stats["count"] += 1.0  # as for Gaussians: one extra row keeps empty clusters alive
     for name in ("first", "lost"):
