@@ -41,13 +41,13 @@ def plot_mixture(
     columns : sequence of two int or str, default=(0, 1)
         Numbers of the columns to show, or their names after a fit on a data frame.
     density : bool, default=False
-        Fill the plane with the log density of the two columns, from its maximum to 10 nats less, one shade for a nat.
+        Fill the axes with the log density of the two columns, from its maximum to 10 nats less, one shade for a nat.
     n_components : int, default=50
         Number of components to draw, largest first. More ellipses hide each other; the density has all components.
     n_rows : int, default=3000
         Largest number of points. Of more rows a random subset is drawn, always the same.
     ax : matplotlib.axes.Axes, default=None
-        Axes to draw into; None creates a figure.
+        Axes to draw into, with limits if you have set them; None creates a figure.
 
     Returns
     -------

@@ -86,6 +86,11 @@ def test_names_points_and_density(rows):
     assert len(few.patches) == 2
     again = plotting.plot_mixture(mixture, frame, n_rows=50, n_components=1, ax=plt.figure().subplots())
     np.testing.assert_array_equal(again.collections[0].get_offsets(), offsets)
+    wide = plt.figure().subplots()
+    wide.set(xlim=(-90, 80), ylim=(-70, 60))
+    plotting.plot_mixture(mixture, frame, density=True, ax=wide)
+    assert (wide.get_xlim(), wide.get_ylim()) == ((-90, 80), (-70, 60))
+    np.testing.assert_allclose(wide.collections[1].get_datalim(wide.transData).intervalx, (-90, 80))
 
 
 def test_heavy_components_are_drawn_first_and_darker(rows):
