@@ -19,6 +19,7 @@ HERE = Path(__file__).parent
 # Programs with their arguments; {NAME} is a file of the folder of corpora, and what lacks its file does without.
 QUICK = [
     ["mixture_defaults.py", "--quick"],
+    ["kmeans.py", "--quick"],
     ["mixture.py", "--quick", "--sections", "pass,candidates,sparsity,memory"],
     ["topics.py", "--K", "20", "--seconds", "1", "--cpu"],
     ["topics.py", "--K", "50", "--seconds", "1", "--cpu", "--peers", "none", "--data", "{docword.kos.txt.gz}"],
@@ -37,6 +38,7 @@ QUICK = [
 ]
 FULL = [
     ["mixture_defaults.py", "--images", "{images}"],
+    ["kmeans.py"],
     ["mixture.py", "--images", "{images}"],
     ["topics.py", "--K", "50", "--seconds", "10", "--seeds", "5"],
     ["topics.py", "--K", "50", "--seconds", "4", "--seeds", "5", "--data", "{docword.kos.txt.gz}"],

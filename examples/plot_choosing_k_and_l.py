@@ -19,6 +19,7 @@ from sklearn.model_selection import GridSearchCV
 
 from sparsemix import SparseLDA
 from sparsemix.datasets import load_docstrings
+from sparsemix.plotting import plot_search
 
 docstrings = load_docstrings(max_df=0.2)
 order = np.random.default_rng(0).permutation(len(docstrings.names))
@@ -47,18 +48,15 @@ print("best:", search.best_params_)
 # %%
 # The number of topics decides. With few, unlike documents share a topic; with more than the documents can fill, the
 # score falls again. L matters less: with L = 1 each word of a document belongs to one topic as a whole, with L = 2 it
-# may be in between, and that is nearly all that there is to gain.
+# may be in between, and that is nearly all that there is to gain. Bands show one standard deviation over the
+# folds.
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.4), layout="constrained")
+plot_search(search, lines="n_nonzero", ax=left)
+left.set_ylabel("held-out log-likelihood a token, nats")
 for j, n_nonzero in enumerate(grid["n_nonzero"]):
-    left.plot(grid["n_components"], results["mean_test_score"][:, j], "o-", label=f"L = {n_nonzero}")
     right.plot(grid["n_components"], results["mean_fit_time"][:, j], "o-", label=f"L = {n_nonzero}")
-for axis, label in ((left, "held-out log-likelihood a token, nats"), (right, "seconds of a fit")):
-    axis.set_xscale("log")
-    axis.set_xticks(grid["n_components"], [str(n) for n in grid["n_components"]])
-    axis.set_xticks([], minor=True)
-    axis.set(xlabel="K, topics", ylabel=label)
-left.legend()
+right.set(xlabel="n_components", ylabel="seconds of a fit", xscale="log")
 
 # %%
 # Most of the time of such short fits goes to the start, which is the same for every L. On larger corpora the epochs

@@ -1,6 +1,8 @@
 """Fixtures of several files, and which cases of a test the suite and its quick part run."""
 
+import os
 import signal
+import sys
 from collections import Counter, defaultdict
 
 import pytest
@@ -9,6 +11,16 @@ from covering import FEW, chosen_items
 from skips import fail_unexpected_skip
 
 from sparsemix._kernels.vectors import _simd
+
+os.environ.setdefault("MPLBACKEND", "Agg")  # before a test imports matplotlib, which would open windows
+
+
+@pytest.fixture(autouse=True)
+def closed_figures():
+    """pyplot keeps figures until they are closed, and warns of many."""
+    yield
+    if pyplot := sys.modules.get("matplotlib.pyplot"):
+        pyplot.close("all")
 
 
 @pytest.fixture

@@ -315,7 +315,9 @@ NEEDS = {
     "sparsemix.blocks._readers.parquet": ["pyarrow"],
     "sparsemix.blocks._readers.stores": ["h5py", "zarr"],
     "sparsemix.datasets._patches": ["PIL"],
+    "sparsemix.plotting._curves": ["matplotlib"],
     "sparsemix.plotting._eigenvectors": ["matplotlib"],
+    "sparsemix.plotting._mixtures": ["matplotlib"],
     "sparsemix.plotting._topics": ["matplotlib"],
 }
 MODULES = [module_name(path) for path in FILES if path.name != "__main__.py"]

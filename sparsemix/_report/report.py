@@ -33,6 +33,9 @@ CURVES = {
     "coherence": "Coherence (mean NPMI)",
     "lower_bound_per_token": "Lower bound per token",
     "log_joint_per_token": "Log joint probability per token",
+    "lower_bound_per_row": "Lower bound per row",
+    "log_joint_per_row": "Log joint probability per row",
+    "log_predictive_per_row": "Log predictive density per row",
 }
 
 

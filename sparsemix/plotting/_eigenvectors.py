@@ -7,6 +7,7 @@ import numpy as np
 
 from sparsemix._estimator.input.checks import check_number
 from sparsemix._estimator.parameters import plain_arguments
+from sparsemix.plotting._figures import new_figure
 
 
 @plain_arguments
@@ -48,8 +49,6 @@ def plot_eigenvectors(
     >>> len(figure.axes)  # two images for each of three components
     6
     """
-    from matplotlib.figure import Figure
-
     check_number("n_components", n_components)
     check_number("n_eigenvectors", n_eigenvectors)
     weights, covariances = mixture.weights_, getattr(mixture, "covariances_", None)
@@ -60,8 +59,7 @@ def plot_eigenvectors(
         raise ValueError(f"patch_shape is {patch_shape!r}; give height and width of patches of {n_features} values")
     n_eigenvectors = min(n_eigenvectors, n_features)
     order = np.argsort(-weights, kind="stable")[:n_components]
-    if figure is None:
-        figure = Figure(figsize=(0.6 * n_eigenvectors + 1.4, 0.6 * len(order) + 0.6), layout="compressed")
+    figure = new_figure(figure, 0.6 * n_eigenvectors + 1.4, 0.6 * len(order) + 0.6, layout="compressed")
     axes = figure.subplots(len(order), n_eigenvectors, squeeze=False)
     for row, k in zip(axes, order, strict=True):
         variances, vectors = np.linalg.eigh(covariances[k])

@@ -1,4 +1,4 @@
-"""Plots of topics: top words, learning curves, shares over time, a map, the choice of their number."""
+"""Plots of topics: top words, shares over time, a map, the choice of their number."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,6 +14,7 @@ from sparsemix._report.report import CURVES, per_document, words_of
 from sparsemix._typing import RowsLike
 from sparsemix.metrics import top_words
 from sparsemix.metrics._checks import check_has_words
+from sparsemix.plotting._figures import label, new_figure
 
 
 @plain_arguments
@@ -75,51 +76,6 @@ def plot_top_words(
         axis.tick_params(axis="x", labelsize=7)
     for axis in axes[len(order) :]:
         axis.set_axis_off()
-    return figure
-
-
-@plain_arguments
-def plot_learning_curves(model: Any, *, figure: Any = None) -> Any:
-    """Plot the scores in ``history_`` by epoch: held-out score, coherence, or the bound.
-
-    Parameters
-    ----------
-    model : estimator
-        Fitted estimator with ``history_``.
-    figure : matplotlib.figure.Figure, default=None
-        Figure to draw into; None creates one.
-
-    Returns
-    -------
-    figure : matplotlib.figure.Figure
-
-    Raises
-    ------
-    ValueError
-        If ``history_`` has no scores. ``fit`` records them for ``validation_data``.
-
-    Examples
-    --------
-    >>> from sparsemix import SparseSCVB0LDA
-    >>> from sparsemix.datasets import make_bars
-    >>> from sparsemix.plotting import plot_learning_curves
-    >>> X = make_bars(n_samples=200, random_state=0)[0]
-    >>> model = SparseSCVB0LDA(10, random_state=0).fit(X, validation_data=X)
-    >>> figure = plot_learning_curves(model)
-    >>> figure.axes[0].get_xlabel()
-    'epoch'
-    """
-    records = {}
-    for key in CURVES:
-        points = [(record["n_iter"], record[key]) for record in model.history_ if key in record]
-        if points := [point for point in points if np.isfinite(point[1])]:
-            records[key] = points
-    if not records:
-        raise ValueError(f"the history_ of this {type(model).__name__} has no scores; give its fit validation_data")
-    figure = new_figure(figure, 4.0 * len(records), 3.0)
-    for axis, (key, points) in zip(figure.subplots(1, len(records), squeeze=False)[0], records.items(), strict=True):
-        axis.plot(*zip(*points, strict=True), marker="o", markersize=3)
-        axis.set(xlabel="epoch", title=CURVES[key])
     return figure
 
 
@@ -275,16 +231,3 @@ def largest(model, n_topics):
     """Indices of the topics with the largest weights."""
     weights = getattr(model, "topic_weights_", np.zeros(len(model.components_)))
     return np.argsort(-weights, kind="stable")[:n_topics]
-
-
-def new_figure(figure, width, height):
-    """The given figure, or a new one of this size in inches."""
-    from matplotlib.figure import Figure
-
-    return Figure(figsize=(width, height), layout="constrained") if figure is None else figure
-
-
-def label(word):
-    """A word as a literal label: dollars start no formula, and unprintable characters are escaped."""
-    text = "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in str(word))
-    return text.replace("$", r"\$")

@@ -16,7 +16,7 @@ DATES = ["2020-01-31", "1999", None, "no date", "", 1800, 2.5, float("nan"), "20
 def try_plot(rng):
     """One picture, drawn to the last pixel."""
     try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        import matplotlib.pyplot as plt
     except ImportError:
         return "plots are not installed"
     topics = rng.random() < 0.8
@@ -25,16 +25,18 @@ def try_plot(rng):
         outcome = attempt(est.fit, X, weight)
         if outcome is not None:
             return f"plots unfitted {type(outcome).__name__}"
-        before, calls = attributes(est), topic_plots(rng, est, X) if topics else mixture_plots(rng, est)
+        before, calls = attributes(est), topic_plots(rng, est, X) if topics else mixture_plots(rng, est, X)
         name = sorted(calls)[rng.integers(len(calls))]
         try:
-            figure = calls[name]()
+            drawn = calls[name]()
         except (*CLEAR, MemoryError) as error:
             outcome = type(error if isinstance(error, MemoryError) else said_clearly(error)).__name__
         else:
-            outcome = "good"
+            outcome, figure = "good", getattr(drawn, "figure", drawn)
             if max(figure.get_size_inches()) < 50:
-                FigureCanvasAgg(figure).draw()
+                figure.canvas.draw()
+        finally:
+            plt.close("all")
         assert_same(before, attributes(est))
     return f"{name} {outcome}"
 
@@ -47,7 +49,7 @@ def topic_plots(rng, est, X):
     dates = [DATES[i] for i in rng.integers(len(DATES), size=np.shape(X)[0] + (rng.random() < 0.1))]
     return {
         "plot_top_words": lambda: plotting.plot_top_words(est, words, n_topics=few, n_top_words=many),
-        "plot_learning_curves": lambda: plotting.plot_learning_curves(est),
+        "plot_learning_curves": lambda: plotting.plot_learning_curves(est, x=["epoch", "seconds"][few == 1]),
         "plot_topic_map": lambda: plotting.plot_topic_map(est, words, n_labels=few),
         "plot_topics_over_time": lambda: plotting.plot_topics_over_time(est, X, dates, words, n_topics=few),
         "plot_choice": lambda: plotting.plot_choice(choice_of(rng)),
@@ -59,15 +61,20 @@ def choice_of(rng):
     numbers = np.cumsum(rng.integers(1, 50, size=rng.integers(0, 4)))
     rows = [{"n_topics": int(n), "score": -rng.random(), "coherence": [0.1, np.nan][rng.integers(2)], "diversity": 0.5}
             for n in numbers]  # fmt: skip
-    return Bunch(table=rows)
+    return Bunch(results=rows)
 
 
-def mixture_plots(rng, est):
-    """The shapes of components, where they have some."""
+def mixture_plots(rng, est, X):
+    """The shapes of components, where they have some, and the bounds of their fit."""
     d = est.n_features_in_
     shape = [(1, d), (d, 1), (2, 2), d, (0, -1), "x"][rng.integers(6)]
     few, many = (NUMBERS[rng.integers(len(NUMBERS))] for _ in range(2))
     few = 12 if rng.random() < 0.5 else few
+    columns = [(0, 1), (d - 1, 0), (1,), (0, 0), "ab", None][rng.integers(6)]
     return {
         "plot_eigenvectors": lambda: plotting.plot_eigenvectors(est, shape, n_components=few, n_eigenvectors=many),
+        "plot_learning_curves": lambda: plotting.plot_learning_curves(est),
+        "plot_mixture": lambda: plotting.plot_mixture(
+            est, X if many == 5 else None, columns, density=bool(rng.integers(2)), n_components=few
+        ),
     }

@@ -1,0 +1,192 @@
+"""Plots of mixtures and searches show the numbers of the estimator."""
+
+import numpy as np
+import pytest
+from sklearn.model_selection import GridSearchCV, ParameterGrid
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils import Bunch
+
+from sparsemix import (
+    GibbsNGGPMixture,
+    SparseBernoulliMixture,
+    SparseGaussianMixture,
+    SparseVonMisesFisherMixture,
+    StreamingNGGPMixture,
+)
+from sparsemix._stats.families import GAUSSIANS
+
+plt = pytest.importorskip("matplotlib.pyplot")
+from sparsemix import plotting  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def rows():
+    rng = np.random.default_rng(0)
+    return np.concatenate([rng.normal(m, 1.0, (60 * (m + 1), 4)) @ rng.normal(size=(4, 4)) for m in range(3)])
+
+
+def covariance_of(mixture, k, columns):
+    """Covariance of component k in some columns, from the density parameters."""
+    family, covariances = mixture.covariance_type, mixture.density_parameters()["covariances"]
+    if isinstance(family, tuple):
+        loadings, noise = covariances
+        matrix = loadings[k].T @ loadings[k] + np.diag(noise[k])
+    else:
+        one = covariances if "tied" in family else covariances[k]
+        matrix = one if np.ndim(one) == 2 else one * np.eye(mixture.n_features_in_)
+    return matrix[np.ix_(columns, columns)]
+
+
+@pytest.mark.parametrize("columns", [(0, 1), (3, 1)])
+@pytest.mark.parametrize(
+    "covariance_type", [*(name for name in GAUSSIANS if name != "low_rank"), ("low_rank", 1), ("low_rank", 3)]
+)
+def test_ellipses_have_the_eigenvalues_of_the_covariances(rows, covariance_type, columns):
+    mixture = SparseGaussianMixture(3, covariance_type=covariance_type, random_state=0).fit(rows)
+    ax = plotting.plot_mixture(mixture, columns=columns)
+    means = mixture.density_parameters()["means"]
+    heavy_first = np.argsort(-mixture.weights_)
+    assert len(ax.patches) == 2 * len(heavy_first)
+    for k, pair in zip(heavy_first, zip(ax.patches[::2], ax.patches[1::2], strict=True), strict=True):
+        covariance = covariance_of(mixture, k, columns)
+        variances = np.linalg.eigvalsh(covariance)
+        for n_deviations, ellipse in zip((1, 2), pair, strict=True):
+            axes = sorted([ellipse.get_width() / 2, ellipse.get_height() / 2])
+            np.testing.assert_allclose(axes, n_deviations * np.sqrt(variances), rtol=1e-6)
+            centre = np.zeros(2) if means is None else means[k][list(columns)]
+            np.testing.assert_allclose(ellipse.center, centre, atol=1e-9)
+            # every point of the ellipse has this Mahalanobis distance
+            points = ellipse.get_patch_transform().transform([(1.0, 0.0), (0.0, 1.0), (-0.6, 0.8)]) - centre
+            distances = np.einsum("nd,nd->n", points @ np.linalg.inv(covariance), points)
+            np.testing.assert_allclose(distances, n_deviations**2, rtol=1e-6)
+
+
+def test_names_points_and_density(rows):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(rows.copy(), columns=["a", "b$", "c", "d"])
+    frame.loc[7, "c"] = np.nan
+    mixture = SparseGaussianMixture(3, random_state=0).fit(frame)
+    ax = plotting.plot_mixture(mixture, frame, ["c", "b$"], density=True)
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("c", "b\\$")
+    points, contours = ax.collections
+    np.testing.assert_array_equal(points.get_offsets(), frame[["c", "b$"]].drop(7))
+    plane = mixture.marginal(["c", "b$"])
+    del plane.feature_names_in_
+    levels = contours.levels
+    np.testing.assert_allclose(np.diff(levels), 1.0)
+    on_lines = [(level, path.vertices) for level, path in zip(levels[1:-1], contours.get_paths()[2:], strict=False)]
+    inner = [plane.score_samples(vertices).min() for level, vertices in on_lines if len(vertices)]
+    expected = [level for level, vertices in on_lines if len(vertices)]
+    np.testing.assert_allclose(inner, expected, atol=0.2)  # lines are straight between points of a grid
+    ax.figure.canvas.draw()
+    few = plotting.plot_mixture(mixture, frame, n_rows=50, n_components=1)
+    offsets = few.collections[0].get_offsets()
+    assert len(offsets) == 50
+    assert len(few.patches) == 2
+    again = plotting.plot_mixture(mixture, frame, n_rows=50, n_components=1, ax=plt.figure().subplots())
+    np.testing.assert_array_equal(again.collections[0].get_offsets(), offsets)
+    wide = plt.figure().subplots()
+    wide.set(xlim=(-90, 80), ylim=(-70, 60))
+    plotting.plot_mixture(mixture, frame, density=True, ax=wide)
+    assert (wide.get_xlim(), wide.get_ylim()) == ((-90, 80), (-70, 60))
+    np.testing.assert_allclose(wide.collections[1].get_datalim(wide.transData).intervalx, (-90, 80))
+
+
+def test_heavy_components_are_drawn_first_and_darker(rows):
+    mixture = SparseGaussianMixture(3, random_state=0).fit(rows)
+    alphas = [patch.get_alpha() for patch in plotting.plot_mixture(mixture).patches[::2]]
+    np.testing.assert_allclose(alphas, np.sqrt(np.sort(mixture.weights_)[::-1] / mixture.weights_.max()))
+
+
+def test_figures_are_those_of_pyplot_and_can_be_closed(rows):
+    mixture = SparseGaussianMixture(2, random_state=0).fit(rows)
+    for draw in (plotting.plot_mixture, plotting.plot_learning_curves, lambda m: plotting.plot_eigenvectors(m, (2, 2))):
+        drawn = draw(mixture)
+        assert plt.gcf() is getattr(drawn, "figure", drawn)
+        plt.close()
+        assert plt.get_fignums() == []
+        ax = plt.figure().subplots()
+        assert draw is not plotting.plot_mixture or draw(mixture, ax=ax) is ax
+        plt.close("all")
+
+
+@pytest.mark.parametrize("x", ["epoch", "seconds"])
+@pytest.mark.parametrize(
+    ("estimator", "key"),
+    [(SparseGaussianMixture(3), "lower_bound"), (SparseGaussianMixture(3, learning_method="online"), "lower_bound"),
+     (SparseVonMisesFisherMixture(3), "lower_bound"), (SparseBernoulliMixture(3), "lower_bound"),
+     (StreamingNGGPMixture(), "log_predictive"), (GibbsNGGPMixture(max_iter=4), "log_joint")],
+)  # fmt: skip
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_learning_curves_of_mixtures_are_their_history(rows, estimator, key, x):
+    X = (rows > 0) * 1.0 if isinstance(estimator, SparseBernoulliMixture) else rows
+    model = estimator.set_params(random_state=0).fit(X)
+    (axis,) = plotting.plot_learning_curves(model, x=x).axes
+    at = [record["n_iter" if x == "epoch" else x] for record in model.history_]
+    np.testing.assert_allclose(axis.lines[0].get_xdata(), at)
+    np.testing.assert_allclose(axis.lines[0].get_ydata(), [record[f"{key}_per_row"] for record in model.history_])
+    assert axis.get_xlabel() == x
+    assert "per row" in axis.get_title()
+
+
+def test_a_search_is_drawn_by_its_results(rows):
+    grid = {"n_components": [4, 1, 10], "n_nonzero": [None, 1], "inference": ["vb", "em"]}
+    search = GridSearchCV(SparseGaussianMixture(random_state=0, covariance_type="diag"), grid, cv=2).fit(rows)
+    ax = plotting.plot_search(search, lines="n_nonzero")
+    settings, scores = search.cv_results_["params"], search.cv_results_["mean_test_score"]
+    for line, n_nonzero in zip(ax.lines, grid["n_nonzero"], strict=True):
+        assert line.get_label() == f"n_nonzero = {n_nonzero}"
+        assert list(line.get_xdata()) == [1, 4, 10]
+        best = [
+            max(score for setting, score in zip(settings, scores, strict=True)
+                if (setting["n_components"], setting["n_nonzero"]) == (k, n_nonzero))
+            for k in line.get_xdata()
+        ]  # fmt: skip
+        np.testing.assert_allclose(line.get_ydata(), best)
+    assert ax.get_xscale() == "log"
+    by_name = plotting.plot_search(search, x="inference")
+    assert [tick.get_text() for tick in by_name.get_xticklabels()] == ["vb", "em"]
+    assert max(by_name.lines[0].get_ydata()) == pytest.approx(search.best_score_)
+    ax.figure.canvas.draw()
+
+
+def test_steps_of_pipelines_several_scores_and_failed_fits(rows):
+    pipeline = make_pipeline(StandardScaler(), SparseGaussianMixture(random_state=0))
+    search = GridSearchCV(
+        pipeline, {"sparsegaussianmixture__n_components": [1, 2]}, cv=2, refit=False,
+        scoring={"bic": lambda model, X: -model[-1].bic(model[:-1].transform(X)), "held_out": type(pipeline).score},
+    ).fit(rows)  # fmt: skip
+    ax = plotting.plot_search(search, score="bic")
+    assert ax.get_xlabel() == "sparsegaussianmixture__n_components"
+    np.testing.assert_allclose(ax.lines[0].get_ydata(), search.cv_results_["mean_test_bic"])
+    params = list(ParameterGrid({"n_components": [1, 2, 3]}))
+    results = {"params": params, "param_n_components": [1, 2, 3], "std_test_score": [0.0, np.nan, 0.0]}
+    failed = plotting.plot_search(Bunch(cv_results_=results | {"mean_test_score": [-3.0, np.nan, -2.0]}))
+    assert list(failed.lines[0].get_xdata()) == [1, 3]
+    for bad, message in [
+        ({"x": "tol"}, "x is 'tol'; give one of the parameters that the search varied: .*n_components"),
+        ({"lines": "tol"}, "lines is 'tol'"), ({"score": "aic"}, r"score is 'aic', but the search has .*'bic'"),
+    ]:  # fmt: skip
+        with pytest.raises(ValueError, match=message):
+            plotting.plot_search(search, **{"score": "bic"} | bad)
+    with pytest.raises(ValueError, match="no cv_results_; give a fitted search"):
+        plotting.plot_search(GridSearchCV(pipeline, {}))
+    with pytest.raises(ValueError, match="has a finite 'score'"):
+        plotting.plot_search(Bunch(cv_results_=results | {"mean_test_score": [np.nan] * 3}))
+
+
+def test_plots_refuse_what_they_cannot_draw(rows):
+    mixture = SparseGaussianMixture(2, random_state=0).fit(rows)
+    for arguments, message in [
+        ({"columns": [0]}, "columns is .0.; give two columns"), ({"columns": (0, 9)}, "columns contains 9"),
+        ({"n_components": 0}, "n_components is 0"), ({"n_rows": 2.5}, "n_rows is 2.5"),
+        ({"X": rows[:, :2]}, "features"),
+    ]:  # fmt: skip
+        with pytest.raises(ValueError, match=message):
+            plotting.plot_mixture(mixture, **arguments)
+    with pytest.raises(ValueError, match="mixture is a SparseBernoulliMixture; give a fitted SparseGaussianMixture"):
+        plotting.plot_mixture(SparseBernoulliMixture(2, random_state=0).fit(rows > 0))
+    with pytest.raises(ValueError, match="x is 'time'; give 'epoch' or 'seconds'"):
+        plotting.plot_learning_curves(mixture, x="time")
+    assert plt.get_fignums() == []
