@@ -27,7 +27,7 @@ from sparsemix._stats.suffstats import SufficientStatistics
 # Attributes of the last ``fit``; a later step of a stream removes them.
 OF_FIT = ("lower_bound_", "lower_bounds_", "converged_", "history_")
 # Attributes of a stream; ``fit`` and ``update_from_stats`` remove them.
-OF_STREAM = ("_first_documents",)
+OF_STREAM = ("_first_documents", "_recent")
 
 
 @dataclass

@@ -23,7 +23,7 @@ from sparsemix._estimator.input.checks import (
     of_positive_weight,
 )
 from sparsemix._estimator.progress import fingerprint
-from sparsemix._heuristics.mixture.births import Births, late_births
+from sparsemix._heuristics.mixture.births import Births, Recent, late_births
 from sparsemix._heuristics.mixture.policy import few_components
 from sparsemix._heuristics.mixture.repairs import Repairs, widened
 from sparsemix._heuristics.mixture.start import SEEDINGS, one_component
@@ -411,8 +411,9 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
         numbers of ``step_size``. Use it if rows repeat.
 
         If no component explains some rows of a block, they get new components, as far as that raises the evidence. A
-        new component replaces one without rows, or one of two that merge. This is not done for "low_rank", whose
-        statistics also depend on the posterior of the factors.
+        new component replaces one without rows, or one of two that merge. Under a half-life it also replaces one whose
+        cluster has ended. Clusters should recur within a half-life, or a pause looks like an end: shuffle sorted
+        streams. This is not done for "low_rank", whose statistics also depend on the posterior of the factors.
 
         Parameters
         ----------
@@ -521,9 +522,13 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
         # their labels
         special = seen.incomplete or seen.noise or seen.annotated or model.owners is not None
         late = self.n_samples_seen_ and not (model.family.has_loadings or special)
-        found = late_births(model, self._fitted.stats, seen, workers) if late else None
-        if found is not None:
-            self._fitted = FittedMixture(*found)
+        if late:
+            stats, recent = self._fitted.stats, None
+            if self._params.step_size[0] == "half_life":
+                recent = self._recent = Recent(self._params.step_size[1], stats, getattr(self, "_recent", None))
+            found = late_births(model, stats, seen, workers, recent)
+            if found is not None:
+                self._fitted = FittedMixture(*found)
         return rows
 
     def _check_enough(self, rows, remedy):
