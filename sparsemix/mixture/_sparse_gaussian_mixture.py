@@ -15,8 +15,6 @@ from sparsemix._engine.threads import slow_blas
 from sparsemix._estimator.absent import UNFITTED, Absent
 from sparsemix._estimator.input.checks import (
     COUNT,
-    POSITIVE,
-    STEP_SIZE,
     VARIANCE,
     Several,
     check_rows,
@@ -282,7 +280,6 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
         "reg_covar": [Interval(numbers.Real, 0.0, 1e100, closed="both"), None],
         "init_params": [StrOptions(set(SEEDINGS)), "array-like", dict],
         "n_init": [Interval(numbers.Integral, 1, None, closed="left")],
-        "step_size": [*STEP_SIZE, Several(StrOptions({"half_life"}), POSITIVE)],
     }
 
     from_parameters = classmethod(from_parameters)
@@ -443,12 +440,6 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
         -----
         Changes of ``n_nonzero``, ``total_samples`` and ``step_size`` take effect at once; priors and candidates stay.
         """
-        self._validate_params()
-        if self._params.step_size[0] == "half_life" and self._params.total_samples is not None:
-            raise ValueError(
-                "step_size=('half_life', h) is for rows that come once, total_samples for rows that come again; give "
-                "only one of them"
-            )
         return self._partial_fit(X, sample_weight, labels=labels, noise_variance=noise_variance)
 
     # -- inside a fit or a stream
