@@ -123,7 +123,8 @@ class MixtureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Densit
         """Learn from one more block of a stream.
 
         With ``total_samples=None`` every row counts the same: the statistics are the sum over all blocks. With
-        ``step_size=("half_life", h)`` the sum is discounted. With ``total_samples`` the blocks are batches of a data
+        ``step_size=("half_life", h)`` the sum is discounted, and components whose clusters have ended take a half of
+        components whose rows show two clusters. With ``total_samples`` the blocks are batches of a data
         set of that size, and step t moves the statistics towards those of the block by ``(t + offset) ** -decay``, the
         numbers of ``step_size``. Use it if rows repeat.
 

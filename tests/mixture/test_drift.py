@@ -6,8 +6,14 @@ import numpy as np
 import pytest
 from fitted import few_epochs
 from mixture_cases import assert_same_bits, fitted_arrays
+from scipy.sparse import csr_array
 
-from sparsemix import SparseGaussianMixture
+from sparsemix import (
+    SparseBernoulliMixture,
+    SparseGaussianMixture,
+    SparseMultinomialMixture,
+    SparseVonMisesFisherMixture,
+)
 
 pytestmark = few_epochs
 K, D, SIZE = 15, 10, 500
@@ -53,7 +59,7 @@ def test_stream_follows_clusters_that_are_replaced(covariance_type, inference, n
 
 
 @pytest.mark.parametrize("covariance_type", ["full", "tied", "diag"])
-@pytest.mark.parametrize("half_life", [3, 15])
+@pytest.mark.parametrize("half_life", [5, 15])
 def test_stream_keeps_clusters_that_pause(covariance_type, half_life):
     """Three of 15 clusters a block in turn, and a half-life of some blocks. No covariance describes all widths."""
     rng = np.random.default_rng(0)
@@ -79,6 +85,45 @@ def test_drift_gives_the_same_bits_for_any_threads_and_after_pickling():
     for rows in blocks[7:]:
         stored = pickle.loads(pickle.dumps(stored)).partial_fit(rows)
     assert_same_bits(fitted_arrays(one, X)[:-1], fitted_arrays(stored, X)[:-1])
+
+
+def directions(rng, centres, y):
+    x = centres[y] + rng.standard_normal((len(y), D))
+    return x / np.linalg.norm(x, axis=1, keepdims=True)
+
+
+def flags(rng, centres, y):
+    return (rng.random((len(y), D)) < 1.0 / (1.0 + np.exp(-centres[y]))).astype(float)
+
+
+def words(rng, centres, y):
+    p = np.exp(0.3 * centres)
+    return np.array([rng.multinomial(60, p[k] / p[k].sum()) for k in y])
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize(
+    ("cls", "draw"),
+    [(SparseVonMisesFisherMixture, directions), (SparseBernoulliMixture, flags), (SparseMultinomialMixture, words)],
+)
+def test_linear_streams_split_components_where_others_have_ended(cls, draw, sparse, monkeypatch):
+    rng = np.random.default_rng(0)
+    before, after = clusters(rng), clusters(rng)
+    blocks = [draw(rng, centres, rng.integers(K, size=SIZE)) for centres in (before, after) for _ in range(9)]
+    X = draw(rng, after, rng.integers(K, size=3000))
+    form = csr_array if sparse else np.asarray
+
+    def score(n_jobs=1):
+        est = cls(K, step_size=("half_life", 3.0 * SIZE), random_state=0, n_jobs=n_jobs)
+        for rows in blocks:
+            est.partial_fit(form(rows))
+        return est.score(form(X))
+
+    found = score()
+    assert score(n_jobs=3) == found
+    again = cls(K, random_state=0).fit(np.concatenate(blocks[9:])).score(X)
+    monkeypatch.setattr("sparsemix.mixture._linear._estimator.late_halves", lambda *_: None)
+    assert again - found < 0.5 * (again - score())
 
 
 @pytest.mark.parametrize("half_life", [1e-300, 1.0, 1e308])

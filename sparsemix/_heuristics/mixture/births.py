@@ -163,7 +163,8 @@ def late_births(model, stats, rows, workers, recent=None):
     near = Near(model, rows, sample, workers)
     ended = np.empty(0, dtype=np.intp)
     if recent is not None:
-        recent.add(near, rows.mass)
+        weight = near.rows.weight(~near.far)
+        recent.add(near.hosts[~near.far], weight, rows.mass, rows.mass / near.rows.mass, near.far.mean())
         ended = recent.ended(stats)
     for find in (of_far_rows, of_halves)[: 2 if len(ended) else 1]:
         found = find(model, stats, near, ended, workers)
@@ -196,18 +197,17 @@ class Recent:
     At first, all components are as recent as the statistics, and the memory is full.
     """
 
-    def __init__(self, half_life, stats, before=None):
-        self.memory = RECENT * half_life
+    def __init__(self, half_life, stats, before=None, share=RECENT):
+        self.memory = share * half_life
         self.age = stats.mass if before is None else before.age
         self.old = self.age >= half_life
         self.mass = self.memory / np.log(2.0) if before is None else before.mass
         self.count = self.mass * (stats["count"] / stats.mass) if before is None else before.count
 
-    def add(self, near, mass):
-        """Add the rows of a block of the given mass."""
-        kept = 0.0 if self.old and near.far.mean() >= BREAK else 0.5 ** (mass / self.memory)
-        new = np.bincount(near.hosts[~near.far], near.rows.weight(~near.far), len(self.count))
-        self.count = kept * self.count + mass / near.rows.mass * new
+    def add(self, hosts, weight, mass, times=1.0, far=0.0):
+        """Add a block of this mass: ``times`` the weights of rows near ``hosts``, and its share of far rows."""
+        kept = 0.0 if self.old and far >= BREAK else 0.5 ** (mass / self.memory)
+        self.count = kept * self.count + times * np.bincount(hosts, weight, len(self.count))
         self.mass = kept * self.mass + mass
         self.age += mass
 
@@ -239,14 +239,22 @@ def of_halves(model, stats, near, ended, workers):
     names, labels = np.unique(hosts, return_inverse=True)
     labels = labels.astype(np.int32)
     splitting = Splitting(model.evidence_model, some, np.random.default_rng(0), workers, labels, len(names))
+    labels, changed = halved(splitting, names, free)
+    return born(model, without(model, stats, changed), some, labels, workers) if len(changed) else None
+
+
+def halved(splitting, names, free):
+    """Labels of the rows of components that are split, -1 for other rows; and the components that change.
+
+    ``names`` are the components of the splitting.
+    """
+    before = splitting.labels.copy()
     n_born = len(splitting.cut(len(free), least=0.0))
-    if not n_born:
-        return None
-    parents = hosts[np.unique(splitting.labels, return_index=True)[1][-n_born:]]
+    moved = splitting.labels != before
+    changed = np.append(names[np.unique(before[moved])], free[:n_born])
     labels = np.append(names, free[:n_born])[splitting.labels]
-    changed = np.append(parents, free[:n_born])
     labels[~np.isin(labels, changed)] = -1
-    return born(model, without(model, stats, changed), some, labels, workers)
+    return labels, changed
 
 
 def new_rows(model, stats, near, workers):
