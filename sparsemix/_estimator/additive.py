@@ -27,7 +27,7 @@ from sparsemix._stats.suffstats import SufficientStatistics
 # Attributes of the last ``fit``; a later step of a stream removes them.
 OF_FIT = ("lower_bound_", "lower_bounds_", "converged_", "history_")
 # Attributes of a stream; ``fit`` and ``update_from_stats`` remove them.
-OF_STREAM = ("_first_documents",)
+OF_STREAM = ("_first_documents", "_recent")
 
 
 @dataclass
@@ -182,6 +182,11 @@ class AdditiveEstimator(SparsemixEstimator):
             _, rows = self._read(X, sample_weight, reset=first, may_be_empty=not first, **annotations)
             if self._params.total_samples is None:  # else steps scale the block to the size of the data
                 warn_of_light_weights(rows.sample_weight)
+            elif self._params.step_size[0] == "half_life":
+                raise ValueError(
+                    "step_size=('half_life', h) is for rows that come once, total_samples for rows that come again; "
+                    "give only one of them"
+                )
             if first:
                 self._start_stream(rows, workers)
             if rows.informative:  # rows without information should not discount earlier rows

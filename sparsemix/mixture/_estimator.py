@@ -23,6 +23,7 @@ from sparsemix._estimator.input.checks import (
     N_JOBS,
     POSITIVE,
     STEP_SIZE,
+    Several,
     check_number,
     check_rows,
     weighted_mean,
@@ -46,7 +47,7 @@ CONSTRAINTS = {
     "tol": [Interval(numbers.Real, 0.0, None, closed="left")],
     "batch_size": [Interval(numbers.Integral, 1, None, closed="left"), None],
     "total_samples": [COUNT, None],
-    "step_size": STEP_SIZE,
+    "step_size": [*STEP_SIZE, Several(StrOptions({"half_life"}), POSITIVE)],
     "warm_start": ["boolean"],
     "n_jobs": [*N_JOBS],
     "verbose": ["verbose"],
@@ -122,9 +123,10 @@ class MixtureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Densit
         """Learn from one more block of a stream.
 
         With ``total_samples=None`` every row counts the same: the statistics are the sum over all blocks. With
-        ``total_samples`` the blocks are batches of a data set of that size, and step t moves the statistics towards
-        those of the block by ``(t + offset) ** -decay``, the numbers of ``step_size``. Use it if rows repeat; it is the
-        only setting that forgets.
+        ``step_size=("half_life", h)`` the sum is discounted, and components whose clusters have ended take a half of
+        components whose rows show two clusters. With ``total_samples`` the blocks are batches of a data
+        set of that size, and step t moves the statistics towards those of the block by ``(t + offset) ** -decay``, the
+        numbers of ``step_size``. Use it if rows repeat.
 
         Parameters
         ----------

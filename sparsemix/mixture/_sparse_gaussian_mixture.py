@@ -15,15 +15,13 @@ from sparsemix._engine.threads import slow_blas
 from sparsemix._estimator.absent import UNFITTED, Absent
 from sparsemix._estimator.input.checks import (
     COUNT,
-    POSITIVE,
-    STEP_SIZE,
     VARIANCE,
     Several,
     check_rows,
     of_positive_weight,
 )
 from sparsemix._estimator.progress import fingerprint
-from sparsemix._heuristics.mixture.births import Births, late_births
+from sparsemix._heuristics.mixture.births import Births, Recent, late_births
 from sparsemix._heuristics.mixture.policy import few_components
 from sparsemix._heuristics.mixture.repairs import Repairs, widened
 from sparsemix._heuristics.mixture.start import SEEDINGS, one_component
@@ -284,7 +282,6 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
         "reg_covar": [Interval(numbers.Real, 0.0, 1e100, closed="both"), None],
         "init_params": [StrOptions(set(SEEDINGS)), "array-like", dict],
         "n_init": [Interval(numbers.Integral, 1, None, closed="left")],
-        "step_size": [*STEP_SIZE, Several(StrOptions({"half_life"}), POSITIVE)],
     }
 
     from_parameters = classmethod(from_parameters)
@@ -413,8 +410,9 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
         numbers of ``step_size``. Use it if rows repeat.
 
         If no component explains some rows of a block, they get new components, as far as that raises the evidence. A
-        new component replaces one without rows, or one of two that merge. This is not done for "low_rank", whose
-        statistics also depend on the posterior of the factors.
+        new component replaces one without rows, or one of two that merge. Under a half-life it also replaces one whose
+        cluster has ended. Clusters should recur within a half-life, or a pause looks like an end: shuffle sorted
+        streams. This is not done for "low_rank", whose statistics also depend on the posterior of the factors.
 
         Parameters
         ----------
@@ -444,12 +442,6 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
         -----
         Changes of ``n_nonzero``, ``total_samples`` and ``step_size`` take effect at once; priors and candidates stay.
         """
-        self._validate_params()
-        if self._params.step_size[0] == "half_life" and self._params.total_samples is not None:
-            raise ValueError(
-                "step_size=('half_life', h) is for rows that come once, total_samples for rows that come again; give "
-                "only one of them"
-            )
         return self._partial_fit(X, sample_weight, labels=labels, noise_variance=noise_variance)
 
     # -- inside a fit or a stream
@@ -523,9 +515,13 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
         # their labels
         special = seen.incomplete or seen.noise or seen.annotated or model.owners is not None
         late = self.n_samples_seen_ and not (model.family.has_loadings or special)
-        found = late_births(model, self._fitted.stats, seen, workers) if late else None
-        if found is not None:
-            self._fitted = FittedMixture(*found)
+        if late:
+            stats, recent = self._fitted.stats, None
+            if self._params.step_size[0] == "half_life":
+                recent = self._recent = Recent(self._params.step_size[1], stats, getattr(self, "_recent", None))
+            found = late_births(model, stats, seen, workers, recent)
+            if found is not None:
+                self._fitted = FittedMixture(*found)
         return rows
 
     def _check_enough(self, rows, remedy):

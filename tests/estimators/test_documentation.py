@@ -32,7 +32,7 @@ FAMILIES = {
 STEPS = [SparseGaussianMixture, *FAMILIES["linear"], SparseLDA, SparseSCVB0LDA]
 SAME_IN_ALL = {
     "n_jobs": STEPS,
-    "step_size": FAMILIES["linear"],
+    "step_size": STEPS[:4],
     "verbose": CLASSES,
 }
 

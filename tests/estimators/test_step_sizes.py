@@ -10,6 +10,7 @@ from sparsemix import blocks
 from sparsemix._engine.schedules import LearningRates, MiniEpochs, Stochastic, learning_rate, rule_of
 from sparsemix._stats.suffstats import SufficientStatistics
 from sparsemix._stats.word_clocks import log_kept
+from sparsemix.mixture._estimator import MixtureEstimator
 
 pytestmark = few_epochs
 
@@ -56,6 +57,19 @@ def test_streams_have_steps_of_size_one_too(case):
         for _ in range(2):
             est.partial_fit(case.data.rows)
     assert_same_bits(one, large, case.data.rows)
+
+
+@over([case for case in with_parameters("step_size", "total_samples") if isinstance(case.estimator, MixtureEstimator)])
+def test_half_life_discounts_earlier_rows(case):
+    rows = case.data.rows
+    plain, long, short = (case.make(step_size=step) for step in ((10.0, 0.6), ("half_life", 1e12), ("half_life", 9.0)))
+    for est in (plain, long, short):
+        est.partial_fit(rows).partial_fit(rows)
+    n = float(plain._fitted.stats["mass"]) / 2
+    assert float(short._fitted.stats["mass"]) == pytest.approx(n + n * 0.5 ** (n / 9.0))
+    np.testing.assert_allclose(long._fitted.stats["first"], plain._fitted.stats["first"], rtol=1e-3, atol=1e-3)
+    with pytest.raises(ValueError, match="give only one of them"):
+        case.make(step_size=("half_life", 9.0), total_samples=100).partial_fit(rows)
 
 
 @pytest.mark.parametrize("rule", RULES)

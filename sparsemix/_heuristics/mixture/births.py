@@ -7,6 +7,9 @@ bound has fallen after the epoch, the fit restores the statistics from before.
 **In a stream** rows of a block that no component explains get components. A component whose new rows lie too far from
 it is split into its earlier rows and the new ones. Clusters of new rows that raise the evidence replace components
 without rows, or one of two components that are merged; statistics merge without the rows.
+
+**In a stream that forgets** they also replace components whose clusters have ended. As long as there are such
+components, others whose rows of a block show two clusters are split.
 """
 
 from copy import copy
@@ -35,6 +38,11 @@ FAR, FAR_SHARE = 0.01, 0.03
 LOOK_ROWS, LOOK_SHARE = 500, 0.1
 # A component with less than this mass is free.
 FREE = 1.0
+# In a stream that forgets, a component has ended if at least EXPECTED recent rows were expected, and less than the
+# share ENDED of them came near it. Recent rows count with the share RECENT of the half-life. A single block cannot tell
+# a cluster that has ended from one that the block lacks, unless the share BREAK of its rows is far from all components:
+# then only this block is recent. While the stream is younger than a half-life, a new cluster may just be late.
+EXPECTED, ENDED, RECENT, BREAK = 7.0, 0.1, 0.5, 0.25
 
 
 # -- in a fit
@@ -144,30 +152,114 @@ def looked(model, rows, selection, workers):
 # -- in a stream
 
 
-def late_births(model, stats, rows, workers):
+def late_births(model, stats, rows, workers, recent=None):
     """Model and statistics with new components for new clusters in a block; None if there are none.
 
     The model's table includes the new components, so that the rows of the block find them; the statistics do not yet.
+    A stream that forgets passes its ``Recent`` rows.
     """
     least = max(LOOK_ROWS, int(LOOK_SHARE * len(rows)))
     sample = np.arange(0, len(rows), max(1, len(rows) // least))
-    found = new_rows(model, stats, rows, sample, workers)
-    if found is not None and len(sample) < len(rows):  # repeat with all rows
-        found = new_rows(model, stats, rows, np.arange(len(rows)), workers)
-    if found is None:
+    near = Near(model, rows, sample, workers)
+    ended = np.empty(0, dtype=np.intp)
+    if recent is not None:
+        weight = near.rows.weight(~near.far)
+        recent.add(near.hosts[~near.far], weight, rows.mass, rows.mass / near.rows.mass, near.far.mean())
+        ended = recent.ended(stats)
+    for find in (of_far_rows, of_halves)[: 2 if len(ended) else 1]:
+        found = find(model, stats, near, ended, workers)
+        if found is not None and len(sample) < len(rows):  # repeat with all rows
+            found = find(model, stats, Near(model, rows, np.arange(len(rows)), workers), ended, workers)
+        if found is not None:
+            model, stats, n_rows = found
+            if recent is not None:
+                recent.count += n_rows
+            return model, stats
+    return None
+
+
+class Near:
+    """Chosen rows, their nearest components, and whether each is far from it."""
+
+    def __init__(self, model, rows, selection, workers):
+        self.hosts = most_likely(looked(model, rows, selection, workers))
+        self.far = far_rows(model, rows, selection, self.hosts)
+        self.rows = Rows(rows.read(selection), rows.weight(selection))
+
+    def part(self, chosen):
+        """Some of these rows, and their nearest components."""
+        return Rows(self.rows.X[chosen], self.rows.weight(chosen)), self.hosts[chosen]
+
+
+class Recent:
+    """Number of recent rows near each component of a stream that forgets, and of all recent rows.
+
+    At first, all components are as recent as the statistics, and the memory is full.
+    """
+
+    def __init__(self, half_life, stats, before=None, share=RECENT):
+        self.memory = share * half_life
+        self.age = stats.mass if before is None else before.age
+        self.old = self.age >= half_life
+        self.mass = self.memory / np.log(2.0) if before is None else before.mass
+        self.count = self.mass * (stats["count"] / stats.mass) if before is None else before.count
+
+    def add(self, hosts, weight, mass, times=1.0, far=0.0):
+        """Add a block of this mass: ``times`` the weights of rows near ``hosts``, and its share of far rows."""
+        kept = 0.0 if self.old and far >= BREAK else 0.5 ** (mass / self.memory)
+        self.count = kept * self.count + times * np.bincount(hosts, weight, len(self.count))
+        self.mass = kept * self.mass + mass
+        self.age += mass
+
+    def ended(self, stats):
+        """Components that have ended, the smallest first."""
+        expected = self.mass * (stats["count"] / stats.mass)
+        ended = np.flatnonzero((expected >= EXPECTED) & (self.count < ENDED * expected))
+        return ended[np.argsort(expected[ended], kind="stable")]
+
+
+def of_far_rows(model, stats, near, ended, workers):
+    """Births of rows that no component explains."""
+    new = new_rows(model, stats, near, workers)
+    if new is None:
         return None
-    new, hosts = found
-    some = Rows(rows.read(new), rows.weight(new))
+    some, hosts = near.part(new)
     splitting = Splitting(model.evidence_model, some, np.random.default_rng(0), workers)
     labels = clusters(splitting, min(stats.n_components, max(1, len(some) // (2 * policy.POLICY.least_rows))), workers)
-    return with_births(model, stats, some, labels, gained(model, stats, some, labels, hosts, workers), workers)
+    gains = gained(model, stats, some, labels, hosts, workers)
+    return with_births(model, stats, some, labels, gains, ended, workers)
 
 
-def new_rows(model, stats, rows, selection, workers):
-    """The chosen rows that fit no existing component, and their nearest components; None if there are none."""
-    n_components = stats.n_components
-    hosts = most_likely(looked(model, rows, selection, workers))
-    far = far_rows(model, rows, selection, hosts)
+def of_halves(model, stats, near, ended, workers):
+    """Births that split components whose rows of the block show two clusters; both halves forget earlier rows."""
+    free = np.concatenate([np.flatnonzero(stats["count"] < FREE), ended])
+    some, hosts = near.part(~np.isin(near.hosts, free))
+    if len(some) < 2:
+        return None
+    names, labels = np.unique(hosts, return_inverse=True)
+    labels = labels.astype(np.int32)
+    splitting = Splitting(model.evidence_model, some, np.random.default_rng(0), workers, labels, len(names))
+    labels, changed = halved(splitting, names, free)
+    return born(model, without(model, stats, changed), some, labels, workers) if len(changed) else None
+
+
+def halved(splitting, names, free):
+    """Labels of the rows of components that are split, -1 for other rows; and the components that change.
+
+    ``names`` are the components of the splitting.
+    """
+    before = splitting.labels.copy()
+    n_born = len(splitting.cut(len(free), least=0.0))
+    moved = splitting.labels != before
+    changed = np.append(names[np.unique(before[moved])], free[:n_born])
+    labels = np.append(names, free[:n_born])[splitting.labels]
+    labels[~np.isin(labels, changed)] = -1
+    return labels, changed
+
+
+def new_rows(model, stats, near, workers):
+    """Indices of rows that fit no existing component; None if there are none."""
+    n_components, hosts, far = stats.n_components, near.hosts, near.far
     n_far, n_all = (np.bincount(each, minlength=n_components) for each in (hosts[far], hosts))
     suspects = n_far > np.maximum(1.0, FAR_SHARE * n_all)
     if not suspects.any():
@@ -175,17 +267,16 @@ def new_rows(model, stats, rows, selection, workers):
     if model.family.tied:  # the shared covariance depends on all components
         suspects[:] = True
     looked_at = suspects[hosts]
-    hosts, selection, far = hosts[looked_at], selection[looked_at], far[looked_at]
+    some, hosts = near.part(looked_at)
     names = np.flatnonzero(suspects)
     place = np.searchsorted(names, hosts).astype(np.int32)
-    near = Rows(rows.read(selection), rows.weight(selection))
     parting = Splitting(
-        model.evidence_model, near, np.random.default_rng(0), workers, place, len(names), stats.take(names), far
+        model.evidence_model, some, np.random.default_rng(0), workers, place, len(names), stats.take(names),
+        far[looked_at],
     )  # fmt: skip
     if not len(parting.cut(len(names), least=0.0)):
         return None
-    new = parting.labels >= len(names)
-    return selection[new], hosts[new]
+    return np.flatnonzero(looked_at)[parting.labels >= len(names)]
 
 
 def clusters(splitting, most, workers):
@@ -236,24 +327,44 @@ def far_rows(model, rows, selection, labels):
     return far
 
 
-def with_births(model, stats, rows, labels, gains, workers):
-    """Give births free components; then free more by merges, while a merge and a birth together increase the bound."""
+def with_births(model, stats, rows, labels, gains, ended, workers):
+    """Give births free components, then superfluous and ended ones.
+
+    Then free more by merges, while a merge and a birth together increase the bound.
+    """
     order = np.argsort(-gains, kind="stable")[: np.count_nonzero(gains > 0.0)]
     places = list(np.flatnonzero(stats["count"] < FREE)[: len(order)])
     stats, merged = stats.copy(), True
+    if len(ended):
+        pairs = merge(model, stats, np.zeros(len(order) - len(places)), workers)
+        places += [lost for _, lost in pairs]
+        places += list(ended[~np.isin(ended, pairs)][: len(order) - len(places)])
+    stats = without(model, stats, places)
     while merged and len(places) < len(order):
         merged = merge(model, stats, gains[order[len(places) :]], workers)
         places += [lost for _, lost in merged]
     if not places:
         return None
-    stats.put(places, stats.take(places), np.zeros(len(places)))  # some contain less than one row
-    place = np.full(len(gains), -1, dtype=np.int32)
+    place = np.full(len(gains) + 1, -1, dtype=np.int32)  # the last one is for rows without a label
     place[order[: len(places)]] = places
-    seen = stats + of_labels(model, rows, np.where(labels < 0, -1, place[labels]), workers)
+    return born(model, stats, rows, place[labels], workers)
+
+
+def without(model, stats, components):
+    """Statistics without the rows of the given components, also in the sums that all components share."""
+    count = np.zeros(stats.n_components)
+    count[components] = stats["count"][components]
+    lost = altered(model.family.stats_of(model.published(stats), count), shift=stats.shift)
+    return (stats - lost).put(components, stats.take(components), np.zeros(len(components)))
+
+
+def born(model, stats, rows, labels, workers):
+    """Model that has seen rows under the labels of components, statistics that have not, and numbers of these rows."""
+    new = of_labels(model, rows, labels, workers)
     model = copy(model)
     model.renew_search()
-    model.global_step(seen, workers.split)
-    return model, stats
+    model.global_step(stats + new, workers.split)
+    return model, stats, new["count"]
 
 
 def merge(model, stats, gains, workers):

@@ -7,12 +7,15 @@ import numpy as np
 from sparsemix._compat import StrOptions
 from sparsemix._estimator.additive import FitSetup
 from sparsemix._estimator.input.checks import of_positive_weight
+from sparsemix._heuristics.mixture.births import Recent
+from sparsemix._heuristics.mixture.linear_births import RECENT, late_halves
 from sparsemix._models.mixture.model import LinearMixture
 from sparsemix._stats.altered import altered
 from sparsemix._stats.weights import DirichletWeights, MaximumLikelihoodWeights
 from sparsemix.mixture._estimator import CONSTRAINTS, MixtureEstimator, kept_entries
+from sparsemix.mixture._fitted import FittedMixture
 from sparsemix.mixture._linear._rows import SparseDocuments
-from sparsemix.mixture._linear._start import SEEDINGS, first_rows, seed_rows, start
+from sparsemix.mixture._linear._start import SEEDINGS, first_rows, part_of, seed_rows, start
 
 LINEAR_CONSTRAINTS = CONSTRAINTS | {"init_params": [StrOptions(set(SEEDINGS)), "array-like", dict]}
 
@@ -56,6 +59,18 @@ class LinearEstimator(MixtureEstimator):
         weights = DirichletWeights(concentration) if variational else MaximumLikelihoodWeights()
         model = LinearMixture(self._make_family(rows), weights, k, kept_entries(params), rows.dtype, variational)
         return FitSetup(rows, model, start(params, model, rows, rng, workers, self._sums_of))
+
+    def _before_block(self, rows, workers):
+        rows = super()._before_block(rows, workers)
+        step_size, stats = self._params.step_size, self._fitted.stats
+        if self.n_samples_seen_ and step_size[0] == "half_life":
+            model, seen = self._view(self._fitted.model, rows, self.n_samples_seen_)
+            recent = self._recent = Recent(step_size[1], stats, getattr(self, "_recent", None), RECENT)
+            seen = part_of(seen, np.arange(len(seen)))
+            found = late_halves(model, stats, seen, part_of, recent, workers)
+            if found is not None:
+                self._fitted = FittedMixture(*found)
+        return rows
 
     def _resumed(self, rows):
         begin = super()._resumed(rows)

@@ -79,10 +79,12 @@ class SparseVonMisesFisherMixture(LinearEstimator):
     total_samples : float, default=None
         Size of the data set if the blocks of ``partial_fit`` are random batches of it. None means that every row is new
         and counts the same.
-    step_size : tuple of two or three floats, default=(10.0, 0.6)
+    step_size : tuple, default=(10.0, 0.6)
         Offset and decay of online steps and of ``partial_fit`` with ``total_samples``: step t = 1, 2, ... has size (t +
         offset) ** -decay. A smaller decay gives late batches more weight, a larger offset gives the first batches less.
         (scale, offset, decay) is min(1, scale * (t + offset) ** -decay), where t counts batches.
+        For drifting data without ``total_samples``, ("half_life", h) makes a row of ``partial_fit`` count half after h
+        further rows.
     warm_start : bool, default=False
         Whether ``fit`` continues from the last fitted mixture.
     n_jobs : int, default=None
