@@ -20,7 +20,7 @@ from sparsemix._models.mixture.model import MaximumLikelihoodMixture, Variationa
 from sparsemix._stats import symmetric
 from sparsemix._stats.altered import altered
 from sparsemix._stats.families import GAUSSIANS
-from sparsemix._stats.weights import DirichletWeights, StickBreakingWeights
+from sparsemix._stats.weights import DirichletWeights, EqualWeights, weights_of
 from sparsemix.mixture._annotations.noise import noiseless_gaussian
 from sparsemix.mixture._estimator import kept_entries
 from sparsemix.mixture._initial_values import Given, refuse_values
@@ -126,10 +126,8 @@ def assemble(params, rows, workers):
         model = MaximumLikelihoodMixture(family, EM_FLOOR if params.reg_covar is None else params.reg_covar, *sizes)
     else:
         prior, learn_scales = make_prior(params, family, data, rows), learns_scales(params, family)
-        concentration = params.weight_concentration_prior
-        concentration = 1.0 / n_components if concentration is None else concentration
-        sticks = params.weight_concentration_prior_type == "dirichlet_process"
-        weights = (StickBreakingWeights if sticks else DirichletWeights)(concentration)
+        weights = weights_of(params)
+        even = weights if isinstance(weights, EqualWeights) else even
         model = VariationalMixture(family, weights, prior, *sizes, floor=floor, learn_scales=learn_scales)
     scales = {"floor": floor, "learn_scales": learn_scales, "wide_prior": plain.prior(data)}
     return rows, model.for_rows(rows.values), VariationalMixture(plain, even, prior, *sizes, **scales)

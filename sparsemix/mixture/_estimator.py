@@ -21,7 +21,7 @@ from sparsemix._estimator.base import published
 from sparsemix._estimator.input.checks import (
     COUNT,
     N_JOBS,
-    POSITIVE,
+    SMALLEST_NUMBER,
     STEP_SIZE,
     check_number,
     check_rows,
@@ -30,6 +30,7 @@ from sparsemix._estimator.input.checks import (
 from sparsemix._models.mixture.candidates import PATIENCE, CandidateLists, CandidateSearch
 from sparsemix._models.mixture.linear_search import SparseSearch
 from sparsemix._stats.altered import altered
+from sparsemix._stats.weights import EqualWeights
 from sparsemix._typing import Array, Folder, RowsLike, Weights
 from sparsemix.mixture._fitted import FittedMixture
 from sparsemix.mixture._initial_values import refuse_responsibilities
@@ -41,7 +42,7 @@ CONSTRAINTS = {
     "inference": [StrOptions({"vb", "em"})],
     "learning_method": [StrOptions({"batch", "memoized", "online"})],
     "candidates": [StrOptions({"auto", "all"}), Interval(numbers.Integral, 1, None, closed="left")],
-    "weight_concentration_prior": [POSITIVE, None],
+    "weight_concentration_prior": [Interval(numbers.Real, SMALLEST_NUMBER, np.inf, closed="both"), None],
     "max_iter": [Interval(numbers.Integral, 0, None, closed="left")],
     "tol": [Interval(numbers.Real, 0.0, None, closed="left")],
     "batch_size": [Interval(numbers.Integral, 1, None, closed="left"), None],
@@ -322,7 +323,8 @@ class MixtureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Densit
     def _criterion(self, X, price):
         """-2 log likelihood of rows + the price of a parameter, a function of their number."""
         log_density, model = self.score_samples(X), self._fitted.model
-        n_parameters = model.family.n_parameters(model.n_components) + model.n_components - 1
+        n_parameters = model.family.n_parameters(model.n_components)
+        n_parameters += 0 if isinstance(model.weights, EqualWeights) else model.n_components - 1
         return -2.0 * float(np.average(log_density)) * len(log_density) + price(len(log_density)) * n_parameters
 
     @published

@@ -103,7 +103,7 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
         "dirichlet_process" is the default of scikit-learn's BayesianGaussianMixture.
     weight_concentration_prior : float, default=None
         Dirichlet parameter of each component, or concentration of the process. None means 1 / K. Raise it for more even
-        weights.
+        weights. Infinity keeps all weights at 1 / K (Dirichlet distribution), as k-means does.
     mean_precision_prior : float, default=None
         kappa_0: the prior of a mean counts as this number of rows (VB). None means 1e-4. Raise it to shrink the means
         of small components towards ``mean_prior``.
