@@ -10,7 +10,7 @@ from sparsemix._estimator.input.checks import check_rows, weighted_mean
 from sparsemix._estimator.parameters import plain_arguments
 from sparsemix._typing import Array, RowsLike, Weights
 from sparsemix.mixture import _conditional
-from sparsemix.mixture._annotations.labels import predict_labels
+from sparsemix.mixture._annotations.labels import predict_label_proba, predict_labels
 from sparsemix.mixture._annotations.noise import check_noise
 from sparsemix.mixture._annotations.rows import AnnotatedRows
 from sparsemix.mixture._estimator import MixtureEstimator
@@ -32,7 +32,7 @@ class MixturePredictMixin:
     """Methods and attributes that only mixtures of Gaussians have; the next base is ``MixtureEstimator``."""
 
     weights_ = parameter(MixtureEstimator.weights_.fget)
-    predict_labels = predict_labels
+    predict_labels, predict_label_proba = predict_labels, predict_label_proba
     marginal, condition, impute = _conditional.marginal, _conditional.condition, _conditional.impute
 
     def _checked(self, X, density=False):  # noqa: ARG002
@@ -215,6 +215,11 @@ class MixturePredictMixin:
         """Label of each component, (n_components,), after ``fit`` or ``partial_fit`` with ``labels``."""
         model = self._labelled("component_labels_")
         return model.classes[model.owners]
+
+    @published
+    def label_classes_(self):
+        """Distinct labels in increasing order, (n_labels,): the columns of ``predict_label_proba``."""
+        return self._labelled("label_classes_").classes
 
     def _labelled(self, name):
         """The model, whose components have labels."""

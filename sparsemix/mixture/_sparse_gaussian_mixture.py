@@ -183,8 +183,10 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
         Loadings W_k ("low_rank"): the covariance is ``W_k.T @ W_k`` plus the noise. Point estimates, in VB too.
     noise_variance_ : ndarray of shape (n_components, n_features)
         Variances of the noise ("low_rank"). In VB they are B / nu.
-    component_labels_ : ndarray of shape (n_components,), int64
-        Label of each component, after ``fit`` or ``partial_fit`` with ``labels``.
+    component_labels_ : ndarray of shape (n_components,)
+        Label of each component, after ``fit`` or ``partial_fit`` with ``labels``: integers (int64) or texts.
+    label_classes_ : ndarray of shape (n_labels,)
+        The labels in increasing order: the columns of ``predict_label_proba``.
     weight_concentration_prior_, mean_precision_prior_, degrees_of_freedom_prior_ : float
         Priors of weights, means and covariances: the given values or the defaults (VB).
     mean_prior_, covariance_prior_ : ndarray or float
@@ -370,11 +372,11 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
             Folder for this fit only. The fit writes its state there after every epoch. After a crash, the same call
             continues from there and gives the same bits. It refuses other rows or parameters, except ``max_iter``,
             ``tol``, ``n_jobs`` and ``verbose``. If the fit has ended, the call loads its result.
-        labels : array-like of shape (n_samples,), int, default=None
-            Label of each row, and -1 where it is not known. Each label has its own components, in proportion to the
-            rows, and at least one (``component_labels_``). Labelled rows belong to components of their label,
-            unlabelled rows to any. The labels initialise the components, so ``n_init`` has no effect.
-            ``predict_labels`` returns labels.
+        labels : array-like of shape (n_samples,), int or str, default=None
+            Label of each row: integers, and -1 where it is not known, or texts, and None, NaN or "". Each label has its
+            own components, in proportion to the rows, and at least one (``component_labels_``). Labelled rows belong to
+            components of their label, unlabelled rows to any. The labels initialise the components, so ``n_init`` has
+            no effect. ``predict_labels`` returns labels.
         noise_variance : array-like of shape (n_features,), (n_samples, n_features) or \
                 (n_samples, n_features, n_features), default=None
             Known noise of the measurements: variances of all rows, variances of each row, or a covariance matrix of
@@ -423,8 +425,9 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
             Ignored.
         sample_weight : array-like of shape (n_samples,), default=None
             Weight of each row.
-        labels : array-like of shape (n_samples,), int, default=None
-            Labels as for ``fit``. The first block must contain every label. Later blocks may be without labels.
+        labels : array-like of shape (n_samples,), int or str, default=None
+            Labels as for ``fit``. The first block must contain every label, since a later label would have no
+            component and is refused. Later blocks may be without labels.
         noise_variance : array-like, default=None
             Noise of the rows of this block, as for ``fit``.
 
