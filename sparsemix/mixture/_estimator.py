@@ -323,8 +323,8 @@ class MixtureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Densit
     def _criterion(self, X, price):
         """-2 log likelihood of rows + the price of a parameter, a function of their number."""
         log_density, model = self.score_samples(X), self._fitted.model
-        n_parameters = model.family.n_parameters(model.n_components)
-        n_parameters += 0 if isinstance(model.weights, EqualWeights) else model.n_components - 1
+        n_weights = 0 if isinstance(model.weights, EqualWeights) else model.n_components - 1
+        n_parameters = model.family.n_parameters(model.n_components) + n_weights + (model.background is not None)
         return -2.0 * float(np.average(log_density)) * len(log_density) + price(len(log_density)) * n_parameters
 
     @published

@@ -30,6 +30,7 @@ from sparsemix._heuristics.mixture.start import SEEDINGS, one_component
 from sparsemix._stats.altered import altered
 from sparsemix._stats.families import GAUSSIANS
 from sparsemix._typing import Folder, RowsLike, Seed, Weights
+from sparsemix.mixture._annotations.background import check_background
 from sparsemix.mixture._annotations.labels import check_labels
 from sparsemix.mixture._annotations.noise import check_noise
 from sparsemix.mixture._annotations.rows import AnnotatedRows
@@ -185,6 +186,9 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
         Variances of the noise ("low_rank"). In VB they are B / nu.
     component_labels_ : ndarray of shape (n_components,)
         Label of each component, after ``fit`` or ``partial_fit`` with ``labels``: integers (int64) or texts.
+    background_weight_ : float
+        Share of the background, after ``fit`` or ``partial_fit`` with ``background``; else 0. ``weights_`` are those of
+        the Gaussians among all other rows.
     label_classes_ : ndarray of shape (n_labels,)
         The labels in increasing order: the columns of ``predict_label_proba``.
     weight_concentration_prior_, mean_precision_prior_, degrees_of_freedom_prior_ : float
@@ -357,6 +361,7 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
         *,
         labels: Weights = None,
         noise_variance: Weights = None,
+        background: bool | float = False,
     ) -> Self:
         """Learn the mixture from all rows of ``X``.
 
@@ -382,6 +387,10 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
             Known noise of the measurements: variances of all rows, variances of each row, or a covariance matrix of
             each row. The mixture then describes the rows without their noise (extreme deconvolution [9]_). None means
             that rows have no noise.
+        background : bool or float, default=False
+            Whether rows may belong to no Gaussian: a further component has a constant density, 1 / V, where V is the
+            volume of the box that holds the rows. Its share of the rows is learned (``background_weight_``). True
+            expects 0.05; a number is the expected share. Labelled rows never belong to it.
 
         Returns
         -------
@@ -393,7 +402,8 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
             For invalid values, with their row; negative weights; fewer rows than components; more labels than
             components; priors that are not positive definite. A previously fitted model stays unchanged.
         """
-        return self._fit(X, sample_weight, checkpoint, labels=labels, noise_variance=noise_variance)
+        annotations = {"labels": labels, "noise_variance": noise_variance, "background": background}
+        return self._fit(X, sample_weight, checkpoint, **annotations)
 
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(
@@ -404,6 +414,7 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
         *,
         labels: Weights = None,
         noise_variance: Weights = None,
+        background: bool | float = False,
     ) -> Self:
         """Learn from one more block of a stream.
 
@@ -430,6 +441,8 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
             component and is refused. Later blocks may be without labels.
         noise_variance : array-like, default=None
             Noise of the rows of this block, as for ``fit``.
+        background : bool or float, default=False
+            As for ``fit``, in the first call, whose rows define the box; later calls keep the background.
 
         Returns
         -------
@@ -451,7 +464,7 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
                 "step_size=('half_life', h) is for rows that come once, total_samples for rows that come again; give "
                 "only one of them"
             )
-        return self._partial_fit(X, sample_weight, labels=labels, noise_variance=noise_variance)
+        return self._partial_fit(X, sample_weight, labels=labels, noise_variance=noise_variance, background=background)
 
     # -- inside a fit or a stream
 
@@ -463,27 +476,31 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
     def _check_fit(self, X):
         warn_of_counts(self.weights_, X)
 
-    def _weighted(self, X, sample_weight, part, labels=None, noise_variance=None):
+    def _weighted(self, X, sample_weight, part, labels=None, noise_variance=None, background=False):
+        background = check_background(background)
         labels = None if labels is None else check_labels(labels, len(X))
         noise = noise_variance
         if noise is not None:
             noise = check_noise(noise, X, class_and_rank(self._params.covariance_type)[0])
         X, sample_weight, kept = of_positive_weight(X, sample_weight, part)
         rows = Rows(X, sample_weight)
-        rows.kept = kept
+        rows.kept, rows.background = kept, background
         if labels is None and noise is None:
             return rows
+        if noise is not None and background is not None:
+            raise ValueError("background cannot be used with noise_variance; leave one of them out")
         if self._params.candidates not in ("auto", "all"):
             raise ValueError(
                 f"candidates={self._params.candidates} limits the components of a row, so "
                 f"{'noise_variance' if labels is None else 'labels'} cannot be used with it; set candidates='auto'"
             )
-        return AnnotatedRows(rows, *(each if each is None or kept is None else each[kept] for each in (labels, noise)))
+        each_row = (each if each is None or kept is None else each[kept] for each in (labels, noise))
+        return altered(AnnotatedRows(rows, *each_row), background=background)
 
     def _fingerprints(self, rows):
         found = super()._fingerprints(rows)
-        annotations = rows.labels, rows.noise_variance
-        return [*found, *(fingerprint(each) for each in annotations if each is not None)]
+        annotations = rows.labels, rows.noise_variance, rows.background
+        return [*found, *(fingerprint(np.asarray(each)) for each in annotations if each is not None)]
 
     def _started(self, rows, rng, workers, stream=False):
         return start_fit(self._params, rows, rng, workers, STREAM_INIT_ITER if stream else FIT_INIT_ITER)
@@ -510,6 +527,7 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
     def _hooks(self, begin):
         family, few = begin.model.family, few_components(self._params.n_components)
         special = begin.model.incomplete or begin.model.owners is not None or begin.rows.noise
+        special = special or begin.model.background is not None
         births = [] if few or family.tied or family.has_loadings or special else [Births()]
         return births + ([] if begin.rows.memory is None or begin.rows.source is not None else [Repairs()])
 
@@ -523,6 +541,7 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
         # the sums of these depend on the factors; births need complete rows without noise, and components that change
         # their labels
         special = seen.incomplete or seen.noise or seen.annotated or model.owners is not None
+        special = special or model.background is not None
         late = self.n_samples_seen_ and not (model.family.has_loadings or special)
         found = late_births(model, self._fitted.stats, seen, workers) if late else None
         if found is not None:
@@ -548,6 +567,13 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
         """Rows in the form that a model reads, with labels in its numbers."""
         rows = rows.shifted(model.shift)
         rows.dtype, rows.memory = model.dtype, None
+        if rows.background is not None and model.background is None:
+            raise ValueError(
+                "background was given to a mixture that was fitted without one; call fit with warm_start=False, or "
+                "give background to the first call of partial_fit"
+            )
+        if rows.noise and model.background is not None:
+            raise ValueError("noise_variance cannot be used after a fit with background; leave it out, or fit without")
         if rows.labels is not None:
             if model.owners is None:
                 raise ValueError(
