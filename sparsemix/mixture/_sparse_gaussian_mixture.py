@@ -390,7 +390,7 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
         background : bool or float, default=False
             Whether rows may belong to no Gaussian: a further component has a constant density, 1 / V, where V is the
             volume of the box that holds the rows. Its share of the rows is learned (``background_weight_``). True
-            expects 0.05; a number is the expected share. Labelled rows never belong to it.
+            expects 0.05; a number is the expected share. Labelled rows never belong to it. A warm start keeps it.
 
         Returns
         -------
