@@ -10,9 +10,10 @@ compares the palette with that of k-means.
 # %%
 # A palette
 # ---------
-# Rows are pixels, columns red, green and blue. K-means minimises the squared error of a palette, so its error is the
-# smallest. The mixture describes how pixels spread around each colour: dense groups of similar colours get several
-# components, widely spread ones few. ``predict_sparse_proba`` blends: a pixel between two colours gets a mean of both.
+# Rows are pixels, columns red, green and blue. K-means minimises the squared error of a palette.
+# The mixture describes how pixels spread around each colour: dense groups of similar colours get several
+# components, widely spread ones few. With one shared variance and equal weights its palette is as good as that of
+# k-means. ``predict_sparse_proba`` blends: a pixel between two colours gets a mean of both.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -26,15 +27,20 @@ height, width, _ = photo.shape
 pixels = photo.reshape(-1, 3)
 
 palette = SparseGaussianMixture(16, n_nonzero=2, tol=1e-2, random_state=0).fit(pixels)
+even = SparseGaussianMixture(
+    16, n_nonzero=1, covariance_type="tied_spherical", weight_concentration_prior=np.inf, random_state=0
+).fit(pixels)
 kmeans = MiniBatchKMeans(16, n_init=3, random_state=0).fit(pixels)
 reduced = {
     "the photograph": pixels,
     "k-means, 16 colours": kmeans.cluster_centers_[kmeans.labels_],
+    "equal weights, 16 colours": even.means_[even.predict(pixels)],
     "mixture, 16 colours": palette.means_[palette.predict(pixels)],
     "mixture, two colours blended": palette.predict_sparse_proba(pixels) @ palette.means_,
 }
-figure, axes = plt.subplots(2, 2, figsize=(9, 6.4), layout="constrained")
-for axis, (name, colours) in zip(axes.flat, reduced.items(), strict=True):
+figure, axes = plt.subplots(2, 3, figsize=(13, 6.4), layout="constrained")
+axes[1, 2].set_axis_off()
+for axis, (name, colours) in zip(axes.flat[:5], reduced.items(), strict=True):
     error = np.sqrt(np.mean((colours - pixels) ** 2))
     print(f"{name:30} root mean squared error {error:.4f}")
     axis.imshow(np.clip(colours, 0, 1).reshape(photo.shape))

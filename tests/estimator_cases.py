@@ -304,6 +304,9 @@ CASES = [
     mixture("mixture candidates", n_components=5, candidates=3),
     mixture("mixture scales", covariance_prior="learned"),
     mixture("mixture diag scales", covariance_type="diag", learning_method="batch", covariance_prior=("learned", 1.0)),
+    mixture(
+        "mixture equal weights", covariance_type="tied_spherical", n_nonzero=1, weight_concentration_prior=np.inf,
+    ),
     directions("directions"),
     directions("directions em", inference="em", learning_method="online"),
     directions("directions em memoized", inference="em"),
@@ -312,6 +315,7 @@ CASES = [
     directions("directions candidates", n_components=5, candidates=3, init_params="random_from_data"),
     multinomial("words"),
     multinomial("words candidates", candidates=2, n_nonzero=2),
+    multinomial("words equal weights", weight_concentration_prior=np.inf),
     multinomial("words em", inference="em", learning_method="batch", init_params="random"),
     multinomial("words em memoized", inference="em"),
     multinomial("words online", learning_method="online", n_nonzero=None, init_params="random_from_data"),

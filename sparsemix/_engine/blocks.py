@@ -36,6 +36,7 @@ class Rows:
     kept = None  # the numbers of these rows in the caller's array; None: all
     annotated = False  # whether rows are read with their labels
     labels = None
+    background = None  # prior mean of the share of a background that the rows come with
     noise = 0  # number of columns that hold the noise of a row, after its values
     noise_variance = None
 

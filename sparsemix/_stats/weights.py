@@ -38,6 +38,29 @@ class DirichletWeights:
 
 
 @dataclass(frozen=True)
+class EqualWeights:
+    """pi_k = 1 / K: the limit of ``DirichletWeights`` for an infinite concentration."""
+
+    concentration: float = np.inf
+
+    def posterior(self, counts):
+        """Parameters of q, (K,)."""
+        return self.concentration + counts
+
+    def expected_log(self, counts):
+        """log pi_k."""
+        return np.full(len(counts), -np.log(len(counts)))
+
+    def mean(self, counts):
+        """pi_k."""
+        return np.full(len(counts), 1.0 / len(counts))
+
+    def evidence(self, counts):
+        """log p(z)."""
+        return float(-counts.sum() * np.log(len(counts)))
+
+
+@dataclass(frozen=True)
 class StickBreakingWeights:
     """pi_k = v_k prod_{j<k} (1 - v_j), v_k ~ Beta(1, concentration): a Dirichlet process truncated at K.
 
@@ -105,3 +128,20 @@ class MaximumLikelihoodWeights:
     def evidence(self, counts):
         """E[log p(z | pi)] = sum N_k log pi_k."""
         return float(xlogy(np.maximum(counts, 0.0), self.mean(counts)).sum())
+
+
+def weights_of(params):
+    """The prior of the weights that the parameters of a mixture give."""
+    concentration, sticks = params.weight_concentration_prior, getattr(params, "weight_concentration_prior_type", None)
+    if params.inference == "em":
+        return MaximumLikelihoodWeights()
+    if concentration is None:
+        concentration = 1.0 / params.n_components
+    if sticks == "dirichlet_process":
+        if np.isinf(concentration):
+            raise ValueError(
+                "weight_concentration_prior=inf makes all weights equal, which a Dirichlet process cannot; set "
+                "weight_concentration_prior_type='dirichlet_distribution', or give a finite number"
+            )
+        return StickBreakingWeights(concentration)
+    return EqualWeights() if np.isinf(concentration) else DirichletWeights(concentration)

@@ -20,7 +20,8 @@ from sparsemix._models.mixture.model import MaximumLikelihoodMixture, Variationa
 from sparsemix._stats import symmetric
 from sparsemix._stats.altered import altered
 from sparsemix._stats.families import GAUSSIANS
-from sparsemix._stats.weights import DirichletWeights, StickBreakingWeights
+from sparsemix._stats.weights import DirichletWeights, EqualWeights, weights_of
+from sparsemix.mixture._annotations.background import with_background
 from sparsemix.mixture._annotations.noise import noiseless_gaussian
 from sparsemix.mixture._estimator import kept_entries
 from sparsemix.mixture._initial_values import Given, refuse_values
@@ -67,7 +68,7 @@ def start_fit(params, rows, rng, workers, n_init_iter):
     seeding = params.init_params if isinstance(params.init_params, str) else "auto"
     given = Given.of(params.init_params, plain, len(rows), kept)
     start = Start(plain, learner, seeding, n_init_iter, size, given, params.n_init)
-    classes = None
+    start.background, classes = rows.background, None
     if rows.labels is not None:
         refuse_values(params.init_params)
         classes = rows.number()
@@ -80,6 +81,8 @@ def start_fit(params, rows, rng, workers, n_init_iter):
         stats = with_loadings(model, plain, stats, seen, selection, rng, workers)
     model = altered(model.for_rows(rows), classes=classes, owners=start.owners, **priors)
     model = with_evidence_model(model, learner)
+    if rows.background is not None:
+        model = with_background(model, stats, rows.background, rows, learner.floor)
     return FitSetup(rows, model, stats, about={"init_params_": start.method})
 
 
@@ -131,10 +134,8 @@ def assemble(params, rows, workers):
     else:
         learn_scales = learns_scales(params, family)
         prior = make_prior(params, family, data, rows, least_scale(family) if learn_scales else 1.0)
-        concentration = params.weight_concentration_prior
-        concentration = 1.0 / n_components if concentration is None else concentration
-        sticks = params.weight_concentration_prior_type == "dirichlet_process"
-        weights = (StickBreakingWeights if sticks else DirichletWeights)(concentration)
+        weights = weights_of(params)
+        even = weights if isinstance(weights, EqualWeights) else even
         model = VariationalMixture(family, weights, prior, *sizes, floor=floor, learn_scales=learn_scales)
         if shaped_by_clusters(params, model):
             prior, learn_scales = make_prior(params, family, data, rows), False

@@ -22,6 +22,7 @@ from sparsemix._estimator.input.checks import (
     COUNT,
     N_JOBS,
     POSITIVE,
+    SMALLEST_NUMBER,
     STEP_SIZE,
     Several,
     check_number,
@@ -31,21 +32,23 @@ from sparsemix._estimator.input.checks import (
 from sparsemix._models.mixture.candidates import PATIENCE, CandidateLists, CandidateSearch
 from sparsemix._models.mixture.linear_search import SparseSearch
 from sparsemix._stats.altered import altered
+from sparsemix._stats.weights import EqualWeights
 from sparsemix._typing import Array, Folder, RowsLike, Weights
 from sparsemix.mixture._fitted import FittedMixture
 from sparsemix.mixture._initial_values import refuse_responsibilities
 
+NATURAL = Interval(numbers.Integral, 1, None, closed="left")
 # Constraints of the parameters that all mixtures have.
 CONSTRAINTS = {
-    "n_components": [Interval(numbers.Integral, 1, None, closed="left")],
-    "n_nonzero": [Interval(numbers.Integral, 1, None, closed="left"), None],
+    "n_components": [NATURAL],
+    "n_nonzero": [NATURAL, None],
     "inference": [StrOptions({"vb", "em"})],
     "learning_method": [StrOptions({"batch", "memoized", "online"})],
-    "candidates": [StrOptions({"auto", "all"}), Interval(numbers.Integral, 1, None, closed="left")],
-    "weight_concentration_prior": [POSITIVE, None],
+    "candidates": [StrOptions({"auto", "all"}), NATURAL],
+    "weight_concentration_prior": [Interval(numbers.Real, SMALLEST_NUMBER, np.inf, closed="both"), None],
     "max_iter": [Interval(numbers.Integral, 0, None, closed="left")],
     "tol": [Interval(numbers.Real, 0.0, None, closed="left")],
-    "batch_size": [Interval(numbers.Integral, 1, None, closed="left"), None],
+    "batch_size": [NATURAL, None],
     "total_samples": [COUNT, None],
     "step_size": [*STEP_SIZE, Several(StrOptions({"half_life"}), POSITIVE)],
     "warm_start": ["boolean"],
@@ -53,14 +56,11 @@ CONSTRAINTS = {
     "verbose": ["verbose"],
     "random_state": ["random_state"],
 }
-# Default batch sizes: enough rows for every component. A memoized batch is a tenth of the data. An online batch
-# replaces much of the statistics, so it needs enough rows of each component for a covariance.
-BATCH_ROWS = 1_000
-BATCH_ROWS_PER_COMPONENT = 10
-MEMOIZED_BATCHES = 10
+# Default batch sizes. A memoized batch is a tenth of the data. An online batch replaces much of the statistics, so it
+# needs enough rows of each component for a covariance.
+BATCH_ROWS, BATCH_ROWS_PER_COMPONENT, MEMOIZED_BATCHES = 1_000, 10, 10
 # Length of a row's list of candidates, and minimum number of components for lists, of dense and of sparse rows.
-CANDIDATES = 4
-CANDIDATES_FROM = {False: 100, True: 500}
+CANDIDATES, CANDIDATES_FROM = 4, {False: 100, True: 500}
 
 
 def kept_entries(params):
@@ -84,8 +84,6 @@ class MixtureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Densit
     # Attributes of scikit-learn's clusterers.
     labels_ = Absent("a mixture does not keep labels of rows; call predict(X), or fit_predict(X) instead of fit(X)")
     inertia_ = Absent("a mixture has no sum of squared distances; compare mixtures by score(X)")
-
-    # -- learning
 
     @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)
@@ -124,9 +122,9 @@ class MixtureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Densit
 
         With ``total_samples=None`` every row counts the same: the statistics are the sum over all blocks. With
         ``step_size=("half_life", h)`` the sum is discounted, and components whose clusters have ended take a half of
-        components whose rows show two clusters. With ``total_samples`` the blocks are batches of a data
-        set of that size, and step t moves the statistics towards those of the block by ``(t + offset) ** -decay``, the
-        numbers of ``step_size``. Use it if rows repeat.
+        components whose rows show two clusters. With ``total_samples`` the blocks are batches of a data set of that
+        size, and step t moves the statistics towards those of the block by ``(t + offset) ** -decay``, the numbers of
+        ``step_size``. Use it if rows repeat.
 
         Parameters
         ----------
@@ -324,7 +322,8 @@ class MixtureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Densit
     def _criterion(self, X, price):
         """-2 log likelihood of rows + the price of a parameter, a function of their number."""
         log_density, model = self.score_samples(X), self._fitted.model
-        n_parameters = model.family.n_parameters(model.n_components) + model.n_components - 1
+        n_weights = 0 if isinstance(model.weights, EqualWeights) else model.n_components - 1
+        n_parameters = model.family.n_parameters(model.n_components) + n_weights + (model.background is not None)
         return -2.0 * float(np.average(log_density)) * len(log_density) + price(len(log_density)) * n_parameters
 
     @published

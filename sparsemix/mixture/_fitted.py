@@ -4,6 +4,7 @@ from copy import copy
 from functools import cached_property
 
 import numpy as np
+from scipy.special import expit, logit
 
 from sparsemix._engine import blocks
 from sparsemix._estimator.input.checks import check_explained
@@ -11,6 +12,9 @@ from sparsemix._kernels.vectors._log_sum import log_sum_exp
 from sparsemix._models.mixture.missing import IncompleteTable
 from sparsemix._models.mixture.noisy import NoisyTable
 from sparsemix._stats.altered import altered
+
+# Label of a row that belongs to the background.
+BACKGROUND = -1
 
 
 class FittedMixture:
@@ -73,13 +77,27 @@ class FittedMixture:
             self._tables[key] = table
         return self._tables[key]
 
+    @property
+    def background_weight(self):
+        """Share of the background; 0 without one."""
+        return 0.0 if self.model.background is None else self.model.background.weight(self.stats)
+
+    def background(self, kind, rows, start, stop):
+        """Log weights of the background for rows, relative to a table of this kind, (n,)."""
+        background = self.model.background
+        log_odds = background.log_odds if kind == "responsibility" else logit(self.background_weight)
+        return log_odds + background.log_density(rows.X[start:stop])
+
     def labels(self, rows, workers):
-        """Component with the largest responsibility for each row, (n,) int64."""
+        """Component with the largest responsibility for each row, or BACKGROUND, (n,) int64."""
         labels = np.empty(len(rows), dtype=np.int64)
 
         def best(start, stop, weights):
+            largest = weights.max(axis=1)
+            check_explained(largest, start)
             labels[start:stop] = weights.argmax(axis=1)
-            check_explained(weights.max(axis=1), start)
+            if self.model.background is not None:
+                labels[start:stop][self.background("responsibility", rows, start, stop) > largest] = BACKGROUND
 
         self.each_tile("responsibility", rows, workers, best)
         return labels
@@ -89,7 +107,12 @@ class FittedMixture:
         resp = np.empty((len(rows), self.model.n_components), dtype=rows.dtype)
 
         def share(start, stop, weights):
-            softmax(weights, start, resp[start:stop])
+            out, log_z = resp[start:stop], np.empty(stop - start)
+            if self.model.background is not None:
+                log_sum_exp(weights, log_z)
+            softmax(weights, start, out)
+            if self.model.background is not None:
+                out *= expit(log_z - self.background("responsibility", rows, start, stop))[:, None]
 
         self.each_tile("responsibility", rows, workers, share)
         return resp
@@ -100,6 +123,9 @@ class FittedMixture:
 
         def log_density(start, stop, weights):
             log_sum_exp(weights, out[start:stop])
+            if self.model.background is not None:
+                out[start:stop] = np.logaddexp(out[start:stop], self.background("density", rows, start, stop))
+                out[start:stop] += np.log1p(-self.background_weight)
 
         self.each_tile("density", rows, workers, log_density)
         return out

@@ -10,10 +10,11 @@ from sparsemix._estimator.input.checks import check_rows, weighted_mean
 from sparsemix._estimator.parameters import plain_arguments
 from sparsemix._typing import Array, RowsLike, Weights
 from sparsemix.mixture import _conditional
-from sparsemix.mixture._annotations.labels import predict_labels
+from sparsemix.mixture._annotations.labels import predict_label_proba, predict_labels
 from sparsemix.mixture._annotations.noise import check_noise
 from sparsemix.mixture._annotations.rows import AnnotatedRows
 from sparsemix.mixture._estimator import MixtureEstimator
+from sparsemix.mixture._fitted import BACKGROUND
 
 
 def parameter(read):
@@ -32,7 +33,7 @@ class MixturePredictMixin:
     """Methods and attributes that only mixtures of Gaussians have; the next base is ``MixtureEstimator``."""
 
     weights_ = parameter(MixtureEstimator.weights_.fget)
-    predict_labels = predict_labels
+    predict_labels, predict_label_proba = predict_labels, predict_label_proba
     marginal, condition, impute = _conditional.marginal, _conditional.condition, _conditional.impute
 
     def _checked(self, X, density=False):  # noqa: ARG002
@@ -40,6 +41,8 @@ class MixturePredictMixin:
 
     def predict(self, X: RowsLike, *, noise_variance: Weights = None) -> Array:
         """Component with the largest responsibility for each row, over all K; the lower index in a tie.
+
+        After a fit with ``background``, -1 for rows that most probably belong to the background.
 
         Parameters
         ----------
@@ -67,7 +70,7 @@ class MixturePredictMixin:
         Returns
         -------
         resp : ndarray of shape (n_samples, n_components)
-            In the dtype of ``X``; each row sums to one.
+            In the dtype of ``X``; each row sums to one, less the probability of the background if there is one.
         """
         return self._of_rows(X, "responsibilities", noise_variance=noise_variance)
 
@@ -124,6 +127,8 @@ class MixturePredictMixin:
         rows = super()._exact_rows(X)
         if noise_variance is None:
             return rows
+        if self._fitted.model.background is not None:
+            raise ValueError("noise_variance cannot be used after a fit with background; leave it out, or fit without")
         return AnnotatedRows(rows, noise=check_noise(noise_variance, X, self._fitted.model.family))
 
     def __sklearn_tags__(self):
@@ -160,19 +165,28 @@ class MixturePredictMixin:
         X : ndarray of shape (n_samples, n_features)
             Rows, grouped by component.
         y : ndarray of shape (n_samples,), int64
-            Component of each row.
+            Component of each row; -1 for rows of the background, which are uniform in its box.
         """
         labels, rng = self._drawn_components(n_samples)
+        background = self._fitted.model.background
         X = rng.standard_normal((n_samples, self.n_features_in_))
         square_root = self._fitted.model.family.square_roots(self._fitted.plug_in.definite())
         for k in np.unique(labels):
             X[labels == k] = X[labels == k] @ square_root(k).T
-        return X + self.means_[labels], labels
+        X += self.means_[labels]
+        if background is not None:
+            labels[rng.random(n_samples) < self.background_weight_] = BACKGROUND
+            lost = labels == BACKGROUND
+            X[lost] = background.low + background.sides * rng.random((lost.sum(), X.shape[1]))
+            order = np.argsort(labels, kind="stable")
+            X, labels = X[order], labels[order]
+        return X, labels
 
     def density_parameters(self) -> dict[str, Any]:
         """Parameters of the mixture whose log densities ``score_samples`` returns.
 
-        Use them to rebuild that mixture: they are the arguments of ``SparseGaussianMixture.from_parameters``.
+        Use them to rebuild that mixture: they are the arguments of ``SparseGaussianMixture.from_parameters``. They lack
+        a background.
 
         Returns
         -------
@@ -215,6 +229,16 @@ class MixturePredictMixin:
         """Label of each component, (n_components,), after ``fit`` or ``partial_fit`` with ``labels``."""
         model = self._labelled("component_labels_")
         return model.classes[model.owners]
+
+    @published
+    def background_weight_(self):
+        """Share of the background, which belongs to no Gaussian; 0 after a fit without ``background``."""
+        return self._attribute("background_weight_").background_weight
+
+    @published
+    def label_classes_(self):
+        """Distinct labels in increasing order, (n_labels,): the columns of ``predict_label_proba``."""
+        return self._labelled("label_classes_").classes
 
     def _labelled(self, name):
         """The model, whose components have labels."""

@@ -28,6 +28,7 @@ from sparsemix._heuristics.mixture.start import SEEDINGS, one_component
 from sparsemix._stats.altered import altered
 from sparsemix._stats.families import GAUSSIANS
 from sparsemix._typing import Folder, RowsLike, Seed, Weights
+from sparsemix.mixture._annotations.background import check_background
 from sparsemix.mixture._annotations.labels import check_labels
 from sparsemix.mixture._annotations.noise import check_noise
 from sparsemix.mixture._annotations.rows import AnnotatedRows
@@ -101,7 +102,7 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
         "dirichlet_process" is the default of scikit-learn's BayesianGaussianMixture.
     weight_concentration_prior : float, default=None
         Dirichlet parameter of each component, or concentration of the process. None means 1 / K. Raise it for more even
-        weights.
+        weights. Infinity keeps all weights at 1 / K (Dirichlet distribution), as k-means does.
     mean_precision_prior : float, default=None
         kappa_0: the prior of a mean counts as this number of rows (VB). None means 1e-4. Raise it to shrink the means
         of small components towards ``mean_prior``.
@@ -183,8 +184,13 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
         Loadings W_k ("low_rank"): the covariance is ``W_k.T @ W_k`` plus the noise. Point estimates, in VB too.
     noise_variance_ : ndarray of shape (n_components, n_features)
         Variances of the noise ("low_rank"). In VB they are B / nu.
-    component_labels_ : ndarray of shape (n_components,), int64
-        Label of each component, after ``fit`` or ``partial_fit`` with ``labels``.
+    component_labels_ : ndarray of shape (n_components,)
+        Label of each component, after ``fit`` or ``partial_fit`` with ``labels``: integers (int64) or texts.
+    background_weight_ : float
+        Share of the background, after ``fit`` or ``partial_fit`` with ``background``; else 0. ``weights_`` are those of
+        the Gaussians among all other rows.
+    label_classes_ : ndarray of shape (n_labels,)
+        The labels in increasing order: the columns of ``predict_label_proba``.
     weight_concentration_prior_, mean_precision_prior_, degrees_of_freedom_prior_ : float
         Priors of weights, means and covariances: the given values or the defaults (VB).
     mean_prior_, covariance_prior_ : ndarray or float
@@ -354,6 +360,7 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
         *,
         labels: Weights = None,
         noise_variance: Weights = None,
+        background: bool | float = False,
     ) -> Self:
         """Learn the mixture from all rows of ``X``.
 
@@ -369,16 +376,20 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
             Folder for this fit only. The fit writes its state there after every epoch. After a crash, the same call
             continues from there and gives the same bits. It refuses other rows or parameters, except ``max_iter``,
             ``tol``, ``n_jobs`` and ``verbose``. If the fit has ended, the call loads its result.
-        labels : array-like of shape (n_samples,), int, default=None
-            Label of each row, and -1 where it is not known. Each label has its own components, in proportion to the
-            rows, and at least one (``component_labels_``). Labelled rows belong to components of their label,
-            unlabelled rows to any. The labels initialise the components, so ``n_init`` has no effect.
-            ``predict_labels`` returns labels.
+        labels : array-like of shape (n_samples,), int or str, default=None
+            Label of each row: integers, and -1 where it is not known, or texts, and None, NaN or "". Each label has its
+            own components, in proportion to the rows, and at least one (``component_labels_``). Labelled rows belong to
+            components of their label, unlabelled rows to any. The labels initialise the components, so ``n_init`` has
+            no effect. ``predict_labels`` returns labels.
         noise_variance : array-like of shape (n_features,), (n_samples, n_features) or \
                 (n_samples, n_features, n_features), default=None
             Known noise of the measurements: variances of all rows, variances of each row, or a covariance matrix of
             each row. The mixture then describes the rows without their noise (extreme deconvolution [9]_). None means
             that rows have no noise.
+        background : bool or float, default=False
+            Whether rows may belong to no Gaussian: a further component has a constant density, 1 / V, where V is the
+            volume of the box that holds the rows. Its share of the rows is learned (``background_weight_``). True
+            expects 0.05; a number is the expected share. Labelled rows never belong to it. A warm start keeps it.
 
         Returns
         -------
@@ -390,7 +401,8 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
             For invalid values, with their row; negative weights; fewer rows than components; more labels than
             components; priors that are not positive definite. A previously fitted model stays unchanged.
         """
-        return self._fit(X, sample_weight, checkpoint, labels=labels, noise_variance=noise_variance)
+        annotations = {"labels": labels, "noise_variance": noise_variance, "background": background}
+        return self._fit(X, sample_weight, checkpoint, **annotations)
 
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(
@@ -401,6 +413,7 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
         *,
         labels: Weights = None,
         noise_variance: Weights = None,
+        background: bool | float = False,
     ) -> Self:
         """Learn from one more block of a stream.
 
@@ -423,10 +436,13 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
             Ignored.
         sample_weight : array-like of shape (n_samples,), default=None
             Weight of each row.
-        labels : array-like of shape (n_samples,), int, default=None
-            Labels as for ``fit``. The first block must contain every label. Later blocks may be without labels.
+        labels : array-like of shape (n_samples,), int or str, default=None
+            Labels as for ``fit``. The first block must contain every label, since a later label would have no
+            component and is refused. Later blocks may be without labels.
         noise_variance : array-like, default=None
             Noise of the rows of this block, as for ``fit``.
+        background : bool or float, default=False
+            As for ``fit``, in the first call, whose rows define the box; later calls keep the background.
 
         Returns
         -------
@@ -442,7 +458,7 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
         -----
         Changes of ``n_nonzero``, ``total_samples`` and ``step_size`` take effect at once; priors and candidates stay.
         """
-        return self._partial_fit(X, sample_weight, labels=labels, noise_variance=noise_variance)
+        return self._partial_fit(X, sample_weight, labels=labels, noise_variance=noise_variance, background=background)
 
     # -- inside a fit or a stream
 
@@ -454,27 +470,31 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
     def _check_fit(self, X):
         warn_of_counts(self.weights_, X)
 
-    def _weighted(self, X, sample_weight, part, labels=None, noise_variance=None):
+    def _weighted(self, X, sample_weight, part, labels=None, noise_variance=None, background=False):
+        background = check_background(background)
         labels = None if labels is None else check_labels(labels, len(X))
         noise = noise_variance
         if noise is not None:
             noise = check_noise(noise, X, class_and_rank(self._params.covariance_type)[0])
         X, sample_weight, kept = of_positive_weight(X, sample_weight, part)
         rows = Rows(X, sample_weight)
-        rows.kept = kept
+        rows.kept, rows.background = kept, background
         if labels is None and noise is None:
             return rows
+        if noise is not None and background is not None:
+            raise ValueError("background cannot be used with noise_variance; leave one of them out")
         if self._params.candidates not in ("auto", "all"):
             raise ValueError(
                 f"candidates={self._params.candidates} limits the components of a row, so "
                 f"{'noise_variance' if labels is None else 'labels'} cannot be used with it; set candidates='auto'"
             )
-        return AnnotatedRows(rows, *(each if each is None or kept is None else each[kept] for each in (labels, noise)))
+        each_row = (each if each is None or kept is None else each[kept] for each in (labels, noise))
+        return altered(AnnotatedRows(rows, *each_row), background=background)
 
     def _fingerprints(self, rows):
         found = super()._fingerprints(rows)
-        annotations = rows.labels, rows.noise_variance
-        return [*found, *(fingerprint(each) for each in annotations if each is not None)]
+        annotations = rows.labels, rows.noise_variance, rows.background
+        return [*found, *(fingerprint(np.asarray(each)) for each in annotations if each is not None)]
 
     def _started(self, rows, rng, workers, stream=False):
         return start_fit(self._params, rows, rng, workers, STREAM_INIT_ITER if stream else FIT_INIT_ITER)
@@ -501,6 +521,7 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
     def _hooks(self, begin):
         family, few = begin.model.family, few_components(self._params.n_components)
         special = begin.model.incomplete or begin.model.owners is not None or begin.rows.noise
+        special = special or begin.model.background is not None
         births = [] if few or family.tied or family.has_loadings or special else [Births()]
         return births + ([] if begin.rows.memory is None or begin.rows.source is not None else [Repairs()])
 
@@ -514,6 +535,7 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
         # the sums of these depend on the factors; births need complete rows without noise, and components that change
         # their labels
         special = seen.incomplete or seen.noise or seen.annotated or model.owners is not None
+        special = special or model.background is not None
         late = self.n_samples_seen_ and not (model.family.has_loadings or special)
         if late:
             stats, recent = self._fitted.stats, None
@@ -543,6 +565,13 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
         """Rows in the form that a model reads, with labels in its numbers."""
         rows = rows.shifted(model.shift)
         rows.dtype, rows.memory = model.dtype, None
+        if rows.background is not None and model.background is None:
+            raise ValueError(
+                "background was given to a mixture that was fitted without one; call fit with warm_start=False, or "
+                "give background to the first call of partial_fit"
+            )
+        if rows.noise and model.background is not None:
+            raise ValueError("noise_variance cannot be used after a fit with background; leave it out, or fit without")
         if rows.labels is not None:
             if model.owners is None:
                 raise ValueError(

@@ -48,11 +48,11 @@ def owners(case, name):
     return [case.model] if hasattr(case.model, name) else case.model.__subclasses__()
 
 
-def calls_of(case, name, monkeypatch, n_passes):
+def calls_of(case, name, monkeypatch, n_passes, rows=None):
     """How often a method is called by a fit of so many epochs."""
     with monkeypatch.context() as patch:
         calls = fail_at(patch, owners(case, name), name, None)
-        case.with_epochs(n_passes).fit(case.data.rows)
+        case.with_epochs(n_passes).fit(case.data.rows if rows is None else rows)
         return len(calls)
 
 
@@ -66,7 +66,8 @@ def interrupted(case, est, rows, monkeypatch, name, call, error=KeyboardInterrup
 @over(CASES)
 def test_failure_before_the_first_step_restores_the_model(case, monkeypatch):
     # additive fits begin with steps of their start, of which one is left where they continue warm
-    begun = {name: calls_of(case, name, monkeypatch, 0) for name in case.steps} if case in ADDITIVE else {}
+    steps = case.steps if case in ADDITIVE else ()
+    begun = {name: calls_of(case, name, monkeypatch, 0, case.data.other) for name in steps}
     for warm_start in (False, True) if case.has("warm_start") and not case.rows_alone else (False,):
         params = {"warm_start": warm_start} if case.has("warm_start") else {}
         est = case.fitted(**params)

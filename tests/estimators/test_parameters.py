@@ -25,6 +25,7 @@ per_class = pytest.mark.parametrize("cls", CLASSES)
 
 # Not in the table, and where their contract is.
 ELSEWHERE = {
+    "MixtureRegressor": "learns rows with outcomes: tests/mixture/test_mixture_regressor.py",
     "TokenSequences": "makes sequences of words from texts: tests/skipgram/test_token_sequences.py",
 }
 
@@ -117,7 +118,7 @@ def test_an_unfitted_estimator_says_so(case):
 # What additive estimators publish whether it tells something or not.
 UNDOCUMENTED = {cls: {"converged_"} for cls in (SparseSCVB0LDA, SkipGramTopicModel)}  # no bound: they never converge
 # Attributes that some data or parameters give.
-AT_TIMES = {"feature_names_in_", "best_iter_", "stop_reason_", "component_labels_"}
+AT_TIMES = {"feature_names_in_", "best_iter_", "stop_reason_", "component_labels_", "label_classes_"}
 
 WITH_PARAMETERS = {CollapsedLDA: {"doc_topic_distribution_"}}  # with warm_start
 

@@ -504,6 +504,15 @@ def test_components_may_be_less_likely_than_single_precision_tells(kind):
     assert np.isfinite(est.lower_bound_)
 
 
+@over_kinds
+def test_equal_weights_stay_equal_and_no_bound_falls(kind):
+    make, rows = MAKERS[kind]
+    est = make(inference="vb", weight_concentration_prior=np.inf, learning_method="batch", tol=0.0).fit(rows()[0])
+    np.testing.assert_array_equal(est.weights_, np.full(est.n_components, 1.0 / est.n_components))
+    assert np.diff(est.lower_bounds_).min() > -1e-9 * abs(est.lower_bound_)
+    assert est.weight_concentration_prior_ == np.inf
+
+
 def test_rows_of_nearly_one_direction_are_named():
     """Identifiers among measurements leave directions that differ by 1e-7."""
     rng = np.random.default_rng(0)

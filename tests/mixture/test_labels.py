@@ -2,6 +2,7 @@
 
 import pickle
 
+import forms
 import numpy as np
 import pytest
 import sklearn
@@ -123,6 +124,59 @@ def test_rows_without_weight_have_no_label():
     assert_same_bits(fitted_arrays(est, X), fitted_arrays(same, X))
 
 
+# -- texts
+
+TEXTS = np.array(["cat", "a dog", "emu"])[np.searchsorted([0, 4, 9], SOME.clip(0))].astype(object)
+FORMS = {
+    "list": lambda texts, lost: [lost if unknown else text for text, unknown in zip(texts, SOME < 0, strict=True)],
+    "array": lambda texts, lost: np.where(SOME < 0, "" if lost is None else str(lost), texts.astype(str)),
+    "objects": lambda texts, lost: np.where(SOME < 0, lost, texts),
+}
+if forms.PANDAS:
+    import pandas as pd
+
+    FORMS |= {
+        dtype: lambda texts, lost, dtype=dtype: pd.Series(np.where(SOME < 0, lost, texts), np.arange(900)).astype(dtype)
+        for dtype in ("object", "category", "string")
+    }
+if forms.POLARS:
+    import polars as pl
+
+    FORMS["polars"] = lambda texts, _: pl.Series([None if s < 0 else t for s, t in zip(SOME, texts, strict=True)])
+
+
+@pytest.mark.parametrize("lost", [None, np.nan])
+@pytest.mark.parametrize("form", FORMS)
+def test_texts_are_labels_in_all_forms(form, lost, tmp_path):
+    numbers = np.searchsorted(["a dog", "cat", "emu"], TEXTS.astype(str))
+    plain = mixture(max_iter=3).fit(X, labels=np.where(SOME < 0, -1, numbers))
+    labels = FORMS[form](TEXTS, lost)
+    est = mixture(max_iter=3).fit(X, labels=labels, checkpoint=tmp_path)
+    est = pickle.loads(pickle.dumps(est))
+    names = np.array(["a dog", "cat", "emu"])
+    np.testing.assert_array_equal(est.label_classes_, names)
+    np.testing.assert_array_equal(est.component_labels_, names[plain.component_labels_])
+    np.testing.assert_array_equal(est.predict_labels(X), names[plain.predict_labels(X)])
+    np.testing.assert_array_equal(est.predict_label_proba(X), plain.predict_label_proba(X))
+    again = mixture(max_iter=3).fit(X, labels=labels, checkpoint=tmp_path)
+    np.testing.assert_array_equal(again.component_labels_, est.component_labels_)
+    est.partial_fit(X, labels=labels).partial_fit(X[:5], labels=[None] * 5)
+    with pytest.raises(ValueError, match=r"labels of row 1 is cow, a label without components.* here a dog, cat, emu"):
+        est.partial_fit(X[:2], labels=[None, "cow"])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_probabilities_of_labels_are_sums_over_components(dtype):
+    rows = X.astype(dtype)
+    est = mixture().fit(rows, labels=SOME)
+    proba, resp = est.predict_label_proba(rows), est.predict_proba(rows)
+    np.testing.assert_array_equal(est.label_classes_, [0, 4, 9])
+    for j, label in enumerate(est.label_classes_):
+        np.testing.assert_allclose(proba[:, j], resp[:, est.component_labels_ == label].sum(axis=1), atol=1e-6)
+    np.testing.assert_allclose(proba.sum(axis=1), 1.0, rtol=1e-6)
+    assert proba.dtype == dtype
+
+
 # -- in other calls
 
 
@@ -138,8 +192,10 @@ def test_streams_and_warm_starts_continue_with_the_labels():
     est.set_params(warm_start=True, max_iter=2).fit(X, labels=Y)
     np.testing.assert_array_equal(est.component_labels_, before)
     weights = est.weights_.copy()
-    with pytest.raises(ValueError, match=r"labels of row 1 is 5, a label without components; .* labels 0, 4, 9: give"):
+    with pytest.raises(ValueError, match=r"labels of row 1 is 5, a label without components, .* here 0, 4, 9; give"):
         est.partial_fit(X[:2], labels=[4, 5])
+    with pytest.raises(ValueError, match="labels holds texts, and the labels of the first fit are integers; give int"):
+        est.partial_fit(X[:2], labels=["4", ""])
     np.testing.assert_array_equal(est.weights_, weights)
 
 
@@ -161,7 +217,10 @@ def test_checkpoints_belong_to_the_labels(tmp_path):
 
 @pytest.mark.parametrize(("labels", "message"), [
     (Y[:5], r"labels has shape \(5,\), expected \(900,\)"),
-    (Y.astype(str), "labels has the type .*; give integers, and -1"),
+    (Y.astype("S"), "labels has the type .*; give integers, and -1"),
+    (np.array(["a", 3] * 450, dtype=object), "labels of row 1 is 3, which is no text, .*; give texts, and None"),
+    ([None] * 900, "no known label, only None; leave labels out"),
+    ([""] * 900, "no known label, only None; leave labels out"),
     (np.where(SOME == 9, -2, SOME), "labels of row .* is -2; give integers from 0"),
     (np.full(900, -1), "no known label, only -1; leave labels out"),
     (np.arange(900), "labels has 900 different labels, more than n_components=6; raise n_components"),
@@ -179,6 +238,6 @@ def test_labels_refuse_what_contradicts_them():
     plain = mixture().fit(X)
     with pytest.raises(ValueError, match="labels were given to a mixture that was fitted without labels; call fit"):
         plain.partial_fit(X, labels=Y)
-    for name in ("component_labels_", "predict_labels"):
+    for name in ("component_labels_", "label_classes_", "predict_labels", "predict_label_proba"):
         with pytest.raises(AttributeError, match=f"no {name}: it was fitted without labels"):
-            getattr(plain, name)(X) if name == "predict_labels" else plain.component_labels_
+            getattr(plain, name)(X) if name.startswith("predict") else getattr(plain, name)

@@ -49,6 +49,30 @@ def test_labels_and_means_of_separate_clusters_are_those_of_k_means(covariance_t
     np.testing.assert_allclose(est.means_, theirs.cluster_centers_, atol=1e-10 if inference == "em" else 1e-4)
 
 
+def test_equal_weights_end_where_k_means_ends():
+    """On rows without gaps, where the sizes of clusters move their borders."""
+    rows = np.random.default_rng(0).exponential(size=(2_000, 3))
+    theirs = KMeans(6, init=rows[:6], n_init=1, tol=0.0, max_iter=500).fit(rows)
+    params = {"n_nonzero": 1, "init_params": rows[:6], "max_iter": 100, "mean_precision_prior": 1e-20}
+    usual = mixture("tied_spherical", 6, **params).fit(rows)
+    params["init_params"] = theirs.cluster_centers_
+    equal = mixture("tied_spherical", 6, **params, weight_concentration_prior=np.inf).fit(rows)
+    errors = [((rows - est.means_[est.predict(rows)]) ** 2).sum() / theirs.inertia_ for est in (equal, usual)]
+    assert errors[0] < 1.001  # the uncertainty of a mean still moves single rows
+    assert errors[1] > 1.05
+    np.testing.assert_array_equal(equal.weights_, np.full(6, 1.0 / 6.0))
+    assert np.diff(equal.lower_bounds_).min() > -1e-9 * abs(equal.lower_bound_)
+    n_parameters = 6 * 3 + 1  # means and the variance
+    bic = -2 * len(rows) * equal.score(rows) + np.log(len(rows)) * n_parameters
+    assert equal.bic(rows) == pytest.approx(bic)
+
+
+def test_a_dirichlet_process_refuses_equal_weights():
+    params = {"weight_concentration_prior": np.inf, "weight_concentration_prior_type": "dirichlet_process"}
+    with pytest.raises(ValueError, match=r"weight_concentration_prior=inf makes all weights equal.*; set weight_conc"):
+        mixture("tied_spherical", **params).fit(X)
+
+
 def test_hard_em_of_one_variance_has_the_inertia_of_k_means_as_its_variance():
     est = mixture("tied_spherical", inference="em", n_nonzero=1, init_params=FIRST, max_iter=30, reg_covar=0.0).fit(X)
     inertia = ((X - est.means_[est.predict(X)]) ** 2).sum()

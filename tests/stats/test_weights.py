@@ -9,7 +9,13 @@ from scipy.integrate import dblquad, quad
 from scipy.stats import beta as beta_distribution
 from sklearn.mixture import BayesianGaussianMixture
 
-from sparsemix._stats.weights import DirichletWeights, MaximumLikelihoodWeights, StickBreakingWeights, log_dirichlet
+from sparsemix._stats.weights import (
+    DirichletWeights,
+    EqualWeights,
+    MaximumLikelihoodWeights,
+    StickBreakingWeights,
+    log_dirichlet,
+)
 
 PRIORS = {"dirichlet_distribution": DirichletWeights, "dirichlet_process": StickBreakingWeights}
 COUNTS = np.array([12.3, 0.4, 0.0, 150.0, 3.25])
@@ -145,6 +151,13 @@ def test_sticks_of_counts_that_do_not_sum_exactly_stay_positive():
     _, after = StickBreakingWeights(1e-20).posterior(counts)
     assert (after > 0).all()
     assert np.isfinite(StickBreakingWeights(1e-3).expected_log(counts)).all()
+
+
+@pytest.mark.parametrize("name", ["expected_log", "mean", "evidence"])
+def test_equal_weights_are_the_limit_of_large_concentrations(name):
+    large, equal = DirichletWeights(1e7), EqualWeights()
+    np.testing.assert_allclose(getattr(equal, name)(COUNTS), getattr(large, name)(COUNTS), rtol=1e-4)
+    assert (equal.posterior(COUNTS) == np.inf).all()
 
 
 def test_maximum_likelihood_weights_are_relative_frequencies():

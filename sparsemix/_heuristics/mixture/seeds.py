@@ -7,6 +7,7 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
 from sparsemix._engine import initialize
+from sparsemix._engine.blocks import numbers, spans
 from sparsemix._heuristics.mixture import policy
 
 # k-means need not converge here. These limit its iterations, its iterations on large problems, and the number of
@@ -24,6 +25,8 @@ LEAST_WIDTH = 16
 KMEANS_MOST_PAIRS = 4_000_000_000
 # A column counts as constant if its standard deviation is below this fraction of its largest absolute entry.
 CONSTANT = 1e-6
+# Isolated rows are those that are farthest from their neighbour of this rank among so many rows.
+NEAR, NEAR_SAMPLE = 5, 2_000
 
 
 def kmeans(x, n_clusters, weight, rng, max_iter=None):
@@ -33,8 +36,8 @@ def kmeans(x, n_clusters, weight, rng, max_iter=None):
         max_iter = FEW_KMEANS_ITER if max_iter is None else max_iter
         return initialize.kmeans_in_cells(x, n_clusters, weight, SEED_ROWS * n_clusters, max_iter, rng)
     if max_iter is None:
-        numbers = len(x) * n_clusters * width
-        max_iter = KMEANS_ITER if numbers <= GREEDY_NUMBERS else min(FEW_KMEANS_ITER, KMEANS_NUMBERS // numbers)
+        size = len(x) * n_clusters * width
+        max_iter = KMEANS_ITER if size <= GREEDY_NUMBERS else min(FEW_KMEANS_ITER, KMEANS_NUMBERS // size)
     seed = int(rng.integers(2**31 - 1))
     if weight is not None:  # scikit-learn casts them to the dtype of the rows
         weight = np.ldexp(weight, -np.frexp(weight.max())[1])
@@ -68,3 +71,21 @@ def scales_or_size(scales, x):
     """The scales of the columns; for a constant column the size of its entries, and one for zeros."""
     size = np.abs(x).max(axis=0, initial=0.0)
     return np.where(scales > CONSTANT * size, scales, np.where(size > 0, size, 1.0)).astype(x.dtype)
+
+
+def without_far_rows(rows, selection, share, least):
+    """The chosen rows without twice the ``share`` of isolated ones, at least so many.
+
+    An isolated row is far from its neighbours in a sample. Clusters of such rows would be broad components, which
+    compete with the background.
+    """
+    x = rows.read(selection).astype(np.float64)
+    x /= column_scales(x)
+    sample = x[np.linspace(0, len(x) - 1, min(len(x), NEAR_SAMPLE)).astype(np.intp)]
+    place, squares, distances = min(NEAR, len(sample) - 1), (sample**2).sum(axis=1), np.empty(len(x))
+    for start, stop in spans(len(x), NEAR_SAMPLE):
+        part = x[start:stop]
+        found = np.partition(squares - 2.0 * part @ sample.T, place, axis=1)[:, place]
+        distances[start:stop] = found + (part**2).sum(axis=1)
+    kept = max(least, len(x) - int(2.0 * share * len(x)))
+    return numbers(selection, 0, len(x))[np.sort(np.argsort(distances, kind="stable")[:kept])]

@@ -271,6 +271,8 @@ def evidences(model, stats):
 def sizes(model, counts):
     """Contribution of the sizes of the components, from the prior of the weights."""
     concentration = getattr(model.weights, "concentration", 1.0)
+    if np.isinf(concentration):  # equal weights
+        return np.zeros(np.shape(counts))
     return gammaln(concentration + counts) - gammaln(concentration)
 
 

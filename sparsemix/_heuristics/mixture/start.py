@@ -10,7 +10,7 @@ from sparsemix._heuristics.mixture import policy
 from sparsemix._heuristics.mixture.exchanges import exchange_components
 from sparsemix._heuristics.mixture.labelled import balanced, clusters_of_labels
 from sparsemix._heuristics.mixture.policy import few_components
-from sparsemix._heuristics.mixture.seeds import column_ranges, column_scales, kmeans
+from sparsemix._heuristics.mixture.seeds import column_ranges, column_scales, kmeans, without_far_rows
 from sparsemix._heuristics.mixture.splitting import climb, grow, sized
 from sparsemix._models.mixture.model import MixtureModel
 from sparsemix._stats.altered import altered
@@ -69,11 +69,13 @@ class Start:
         Name of the initialisation in use.
     row_labels : ndarray of shape (N,) or None
         Numbers of the rows' labels, which the caller may set.
+    background : float or None
+        Expected share of a background, which the caller may set.
     owners : ndarray of shape (K,) or None
         Number of the label of each component.
     """
 
-    row_labels = owners = None
+    row_labels = owners = background = None
 
     def __init__(self, model, learner, seeding, n_init_iter, init_size, given, n_init=1):
         self.model = model
@@ -101,6 +103,8 @@ class Start:
         if self.row_labels is not None:
             return self._labelled(rows, balanced(self.row_labels, size, rng), rng, workers)
         selection = rows.with_values(subset(rows, size, rng), self.model.n_components)
+        if self.background is not None:
+            selection = without_far_rows(rows, selection, self.background, self.model.n_components)
         if given.means is not None:
             return self._from_clusters(rows, selection, self._nearest(rows, selection, workers), workers)
         return self._seeded(rows, selection, rng, workers)

@@ -77,6 +77,7 @@ class MixtureModel:
     variational = False  # whether components have posteriors
     incomplete = False  # whether rows may have missing values (NaN)
     annotated = False  # whether rows may have labels
+    background = None  # component of constant density
     noise = 0  # number of columns that hold the noise of a row
     classes = owners = None  # the labels, and the number of each component's label, (K,)
     unit = "row"
@@ -145,8 +146,11 @@ class MixtureModel:
         """Responsibilities of a tile of rows ([HS16] Algorithm 1); ``numbers`` are the row numbers for errors."""
         if self.search is not None:
             self.search.local_step(x, resp, numbers, memory)
-            return
-        _topl.top_l_responsibilities(self.log_weights(x, scratch), resp.indices, resp.values, resp.log_z, numbers)
+        else:
+            _topl.top_l_responsibilities(self.log_weights(x, scratch), resp.indices, resp.values, resp.log_z, numbers)
+        if self.background is not None:
+            x, labels = annotated.split(x, self.family.n_features) if self.annotated else (x, None)
+            self.background.take(x, resp, labels)
 
     def accumulate(self, x, resp, sample_weight, stats, workers):
         """Add a chunk to the statistics, component by component."""
@@ -156,6 +160,9 @@ class MixtureModel:
         _accumulate.add_counts(groups.starts, groups.resp, stats["count"])
         stats["mass"] += len(x) if sample_weight is None else sample_weight.sum()
         stats["entropy"] += resp.entropy(sample_weight)
+        if self.background is not None:
+            more, sample_weight = self.background.of_rows(x, resp, sample_weight)
+            stats["entropy"] += more
         if self.noise or (self.incomplete and missing.is_missing(x) is not None):
             missing.accumulate(self, x, groups, stats, workers)
             return
@@ -168,6 +175,8 @@ class MixtureModel:
         """Make the table and the search for the next local steps from the expected log likelihood."""
         self.family = self.family.under(expected)
         self.table = self.table_of(expected, stats, split)
+        if self.background is not None:
+            self.background = self.background.after(stats)
         if self.search is not None:
             self.search = self.search.updated(self._moments(expected, stats), self.table)
 
@@ -188,7 +197,8 @@ class MixtureModel:
 
     def lower_bound(self, stats):
         """Lower bound of all rows in nats ([HS16] Eqs. 4 and 18)."""
-        return self.weights.evidence(stats["count"]) + self.data_bound(stats) + float(stats["entropy"])
+        of_share = 0.0 if self.background is None else self.background.evidence(stats)
+        return self.weights.evidence(stats["count"]) + self.data_bound(stats) + float(stats["entropy"]) + of_share
 
     def for_rows(self, rows):
         """This model for rows that may have missing values, labels or noise."""

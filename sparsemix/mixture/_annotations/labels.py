@@ -1,5 +1,7 @@
 """Labels of some rows: their check, and predicted labels.
 
+Labels are integers, of which -1 is unknown, or texts, of which "" is unknown.
+
 Each component belongs to one label. A labelled row belongs to a component of its label, and a row without a label to
 any component (Nigam, McCallum, Thrun and Mitchell 2000, "Text Classification from Labeled and Unlabeled Documents using
 EM", Section 5.3.2).
@@ -10,41 +12,72 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from sparsemix._estimator.input.checks import check_explained
 from sparsemix._estimator.input.integers import integers_of
 from sparsemix._models.mixture.annotated import UNKNOWN
 from sparsemix._typing import Array, RowsLike
+from sparsemix.mixture._fitted import softmax
+
+MISSING = "nan", "<NA>", "NaT"
 
 
 def check_labels(labels, n_rows):
-    """Labels as integers (N,); -1 means that a label is not known."""
-    labels = integers_of(
-        labels, "labels", "give integers, and -1 for rows whose label is not known "
-        "(sklearn.preprocessing.LabelEncoder numbers other labels)",
-    )  # fmt: skip
+    """Labels as integers (N,), of which -1 means that a label is not known, or as texts (N,), of which "" means it."""
+    texts = texts_of(labels)
+    if texts is None:
+        labels = integers_of(labels, "labels", "give integers, and -1 for rows whose label is not known, or give texts")
+    else:
+        labels = texts
     if labels.shape != (n_rows,):
         raise ValueError(f"labels has shape {labels.shape}, expected ({n_rows},): give one label for each row of X")
-    if labels.min(initial=0) < UNKNOWN:
+    if texts is None and labels.min(initial=0) < UNKNOWN:
         row = int(labels.argmin())
         raise ValueError(f"labels of row {row} is {labels[row]}; give integers from 0, or -1 for an unknown label")
     return labels
 
 
+def texts_of(labels):
+    """Texts of an array-like whose first known label is a text, or without one, with "" for missing ones; else None.
+    """
+    if getattr(getattr(labels, "dtype", None), "kind", "O") in "biufc" or np.ma.isMaskedArray(labels):
+        return None
+    values = np.asarray(labels, dtype=object)
+    missing = np.array([value is None or str(value) in ("", *MISSING) for value in values.flat], dtype=bool)
+    known = values.flat[~missing]
+    if not values.size or (len(known) and not isinstance(known[0], str)):
+        return None
+    for row, value in zip(np.flatnonzero(~missing), known, strict=True):
+        if not isinstance(value, str):
+            raise ValueError(
+                f"labels of row {row} is {str(value)[:40]}, which is no text, as the first label is; give texts, and "
+                "None for rows whose label is not known"
+            )
+    out = np.zeros(values.size, dtype=np.array(["", *known]).dtype)
+    out[~missing] = known
+    return out.reshape(values.shape)
+
+
 def numbered(labels, classes=None):
     """The classes, and the number of each row's class; new classes unless ``classes`` are given."""
-    known = labels != UNKNOWN
+    texts = labels.dtype.kind == "U"
+    unknown, name = ("", "None") if texts else (UNKNOWN, "-1")
+    known = labels != unknown
     if classes is None:
         classes = np.unique(labels[known])
         if not len(classes):
-            raise ValueError("labels holds no known label, only -1; leave labels out")
+            raise ValueError(f"labels holds no known label, only {name}; leave labels out")
     numbers = np.full(len(labels), UNKNOWN, dtype=np.int32)
+    if not known.any():
+        return classes, numbers
+    if texts != (classes.dtype.kind == "U"):
+        kinds = ("texts", "integers") if texts else ("integers", "texts")
+        raise ValueError(f"labels holds {kinds[0]}, and the labels of the first fit are {kinds[1]}; give {kinds[1]}")
     numbers[known] = np.searchsorted(classes, labels[known]).clip(0, len(classes) - 1)
     wrong = np.flatnonzero(known & (classes[numbers] != labels))
     if len(wrong):
         names = ", ".join(map(str, classes[:5])) + ", ..." * (len(classes) > 5)
         raise ValueError(
-            f"labels of row {wrong[0]} is {labels[wrong[0]]}, a label without components; the first fit gave "
-            f"components to the labels {names}: give one of these, or -1"
+            f"labels of row {wrong[0]} is {labels[wrong[0]]}, a label without components, since only the first fit "
+            f"gives components to labels, here {names}; give one of these or {name}, or call fit with all rows"
         )
     return classes, numbers
 
@@ -52,7 +85,7 @@ def numbered(labels, classes=None):
 def predict_labels(self: Any, X: RowsLike) -> Array:
     """Most probable label of each row, after ``fit`` with ``labels``.
 
-    The probability of a label is the sum over its components.
+    The probability of a label is the sum over its components (``predict_label_proba``).
 
     Parameters
     ----------
@@ -61,7 +94,8 @@ def predict_labels(self: Any, X: RowsLike) -> Array:
 
     Returns
     -------
-    labels : ndarray of shape (n_samples,), int64
+    labels : ndarray of shape (n_samples,)
+        Integers (int64), or texts if ``fit`` was given texts.
 
     Raises
     ------
@@ -79,15 +113,50 @@ def predict_labels(self: Any, X: RowsLike) -> Array:
     array([7, 7, 7, 7, 3, 3, 3, 3])
     """
     check_is_fitted(self)
-    owners = self._labelled("predict_labels").owners
-    classes, (rows, workers) = self._fitted.model.classes, self._ready(X)
-    found, of_class = np.empty(len(rows), dtype=np.int64), np.eye(len(classes), dtype=rows.dtype)[owners]
+    self._labelled("predict_labels")
+    return self.label_classes_[self.predict_label_proba(X).argmax(axis=1)]
 
-    def best(start, stop, weights):
-        largest = weights.max(axis=1, keepdims=True)
-        check_explained(largest, start)
-        found[start:stop] = (np.exp(weights - largest) @ of_class).argmax(axis=1)
+
+def predict_label_proba(self: Any, X: RowsLike) -> Array:
+    """Probability of each label for each row, after ``fit`` with ``labels``: the sum over its components.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        Rows.
+
+    Returns
+    -------
+    proba : ndarray of shape (n_samples, n_labels)
+        In the dtype of ``X``; each row sums to one. Columns are in the order of ``label_classes_``.
+
+    Raises
+    ------
+    AttributeError
+        If the mixture was fitted without ``labels``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sparsemix import SparseGaussianMixture
+    >>> X = np.array([[0.0], [0.2], [0.4], [0.6], [5.0], [5.2], [5.4], [5.6]])
+    >>> labels = ["low", None, None, None, "high", None, None, None]
+    >>> mixture = SparseGaussianMixture(2, random_state=0).fit(X, labels=labels)
+    >>> mixture.label_classes_
+    array(['high', 'low'], dtype='<U4')
+    >>> mixture.predict_label_proba(X[:1]).round(3)
+    array([[0., 1.]])
+    """
+    check_is_fitted(self)
+    owners = self._labelled("predict_label_proba").owners
+    rows, workers = self._ready(X)
+    of_class = np.eye(len(self.label_classes_), dtype=rows.dtype)[owners]
+    proba = np.empty((len(rows), of_class.shape[1]), dtype=rows.dtype)
+
+    def share(start, stop, weights):
+        softmax(weights, start, weights)
+        np.matmul(weights, of_class, out=proba[start:stop])
 
     with workers:
-        self._fitted.each_tile("responsibility", rows, workers, best)
-    return classes[found]
+        self._fitted.each_tile("responsibility", rows, workers, share)
+    return proba

@@ -11,7 +11,7 @@ from sparsemix._heuristics.mixture.births import Recent
 from sparsemix._heuristics.mixture.linear_births import RECENT, late_halves
 from sparsemix._models.mixture.model import LinearMixture
 from sparsemix._stats.altered import altered
-from sparsemix._stats.weights import DirichletWeights, MaximumLikelihoodWeights
+from sparsemix._stats.weights import weights_of
 from sparsemix.mixture._estimator import CONSTRAINTS, MixtureEstimator, kept_entries
 from sparsemix.mixture._fitted import FittedMixture
 from sparsemix.mixture._linear._rows import SparseDocuments
@@ -54,10 +54,8 @@ class LinearEstimator(MixtureEstimator):
 
     def _started(self, rows, rng, workers, stream=False):  # noqa: ARG002
         params = self._params
-        k, variational = params.n_components, params.inference == "vb"
-        concentration = 1.0 / k if params.weight_concentration_prior is None else params.weight_concentration_prior
-        weights = DirichletWeights(concentration) if variational else MaximumLikelihoodWeights()
-        model = LinearMixture(self._make_family(rows), weights, k, kept_entries(params), rows.dtype, variational)
+        family, sizes = self._make_family(rows), (params.n_components, kept_entries(params))
+        model = LinearMixture(family, weights_of(params), *sizes, rows.dtype, params.inference == "vb")
         return FitSetup(rows, model, start(params, model, rows, rng, workers, self._sums_of))
 
     def _before_block(self, rows, workers):

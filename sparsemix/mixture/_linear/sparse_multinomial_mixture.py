@@ -45,6 +45,7 @@ class SparseMultinomialMixture(LinearEstimator):
         Dirichlet parameter of each word in each component. Lower it for components of fewer words.
     weight_concentration_prior : float, default=None
         Dirichlet parameter of each component's weight (VB). None means 1 / K. Raise it for more even weights.
+        Infinity keeps all weights at 1 / K.
     init_params : str, array-like of shape (n_components, n_features) or dict, default="k-means++"
         Initialisation: "k-means++" seeds with documents that are far apart in likelihood, and then merges two
         components and splits another one while that raises the likelihood of a subset of the rows; "random_from_data"
