@@ -305,7 +305,7 @@ CASES = [
     mixture("mixture scales", covariance_prior="learned"),
     mixture("mixture diag scales", covariance_type="diag", learning_method="batch", covariance_prior=("learned", 1.0)),
     mixture(
-        "mixture equal weights", covariance_type="tied_spherical", n_nonzero=1, weight_concentration_prior=np.inf,
+        "mixture equal weights", covariance_type="tied_spherical", n_nonzero=2, weight_concentration_prior=np.inf,
     ),
     directions("directions"),
     directions("directions em", inference="em", learning_method="online"),

@@ -52,6 +52,8 @@ LEAST_SCALE, LEAST_SCALE_OF_MATRICES = 0.1, FLOOR
 # On simulated documents of six clusters, fits above it agree with the clusters hardly more than by chance. Tables of
 # fewer columns are never taken for counts.
 ONE_COMPONENT, COUNTED_COLUMNS = 0.6, 5
+# Least variance of a direction of standardised columns, relative to theirs, and least weight of its columns.
+DEPENDENT, SHARED = 1e-10, 1e-5
 # Variances within clusters, relative to those of the data without outliers, above which outliers have caused them.
 WITHIN = 2.0
 # With fewer rows per column than this the prior keeps only a part of the correlations.
@@ -125,6 +127,8 @@ def assemble(params, rows, workers):
     if not family.shape.one_variance:
         warn_of_flags(limits)
     scale = DataScale.of(data, rows.shift, rows.mass, limits, rows.X.dtype)
+    if family.has_means and family.shape.correlated and rows.mass > family.n_features and not limits.flags.any():
+        warn_of_dependent(scale.gaussian.covariances)
     data, floor = conditioned(plain, scale.gaussian, rows.mass), make_floor(params.reg_covar, scale)
     sizes = n_components, kept_entries(params), rows.dtype, rows.shift
     even, learn_scales = DirichletWeights(1.0 / n_components), False
@@ -311,6 +315,23 @@ def warn_of_flags(limits):
             "them rather than the measurements; leave such columns out unless you want this",
             stacklevel=2,
         )
+
+
+def warn_of_dependent(packed):
+    """Warn of columns that depend linearly on each other, as a total and its parts, so that their density has no bound.
+    """
+    covariance = symmetric.unpack(packed.reshape(-1))
+    deviations = np.sqrt(np.diagonal(covariance))
+    shares, directions = np.linalg.eigh(covariance / np.outer(deviations, deviations))
+    if shares[0] > DEPENDENT:
+        return
+    columns = np.flatnonzero(np.abs(directions[:, 0]) > SHARED)
+    names = ", ".join(map(str, columns[:5])) + ", ..." * (len(columns) > 5)
+    warnings.warn(
+        f"columns {names} of X depend linearly on each other, so that their density has no bound and follows from "
+        "reg_covar alone; leave one out to compare scores",
+        stacklevel=2,
+    )
 
 
 def warn_of_counts(weights, X):

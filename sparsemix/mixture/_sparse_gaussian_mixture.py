@@ -121,7 +121,8 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
         and each component learns the scale s_k >= 1 of B_0 that maximises its evidence; components that share a
         covariance learn one. Below 16 components the covariance is that within the initial clusters, in place of that
         of the data. ("learned", B_0) learns scales of a given B_0. None means "learned" if a covariance has several
-        numbers, and "fixed" for spherical ones. Use "fixed" if single columns are constant in many clusters, as pixels.
+        numbers, and "fixed" for spherical ones. Use "learned" for densities if components have few rows. With "fixed"
+        a column that is constant in a cluster, such as a pixel, has a larger variance there.
     reg_covar : float, default=None
         Number added to the variances of the components. In VB, N_k times this number is added to B_k, as in
         scikit-learn. None means 1e-6 for EM, and for VB 1e-6 times the variance of each column. For a constant column,

@@ -43,7 +43,7 @@ def test_warm_start_continues_learning(case):
         assert_same(readings(cold, rows), readings(est, rows))
     assert_same_bits(cold, case.with_epochs(2).fit(rows).fit(rows), rows)  # without warm_start, all again
     if hasattr(est, "lower_bound_") and not case.learns_priors:
-        assert est.lower_bound_ > cold.lower_bound_ - 1e-6 * abs(cold.lower_bound_)
+        assert est.lower_bound_ > cold.lower_bound_ - 1e-5 * abs(cold.lower_bound_)  # in another order of batches
 
 
 # A chain publishes the mean of its samples, and continues from the last.
@@ -108,7 +108,7 @@ def test_absence_of_convergence_is_warned_of_where_it_was_asked_for(case):
         if not case.has("covariance_type"):  # as in scikit-learn's mixtures
             assert not getattr(est.fit(rows), "converged_", False)  # tol=0: as many epochs as asked for
     est.set_params(tol=1e-12)
-    has_end = getattr(est, "learning_method", "") != "online" and getattr(est, "method", "") != "gibbs"
+    has_end = getattr(est, "learning_method", "") != "online" and getattr(est, "inference", "") != "gibbs"
     if has_end and type(est).__name__ != "StreamingNGGPMixture":
         with pytest.warns(ConvergenceWarning, match="max_iter=2"):
             est.fit(rows)

@@ -165,6 +165,18 @@ def test_flags_among_measurements_are_named(covariance_type):
         est.fit(X)
 
 
+@pytest.mark.parametrize("covariance_type", ["full", "tied"])
+def test_a_total_and_its_parts_are_named(covariance_type):
+    """In any units, and only where correlations are learned; a noisy total has a density."""
+    parts = np.random.default_rng(0).normal(size=(300, 4)) * [1.0, 1e4, 1e-3, 30.0] + [0.0, 1e6, 0.0, 0.0]
+    total, noise = parts[:, 1] + 100.0 * parts[:, 3], np.random.default_rng(1).normal(size=300)
+    SparseGaussianMixture(2, covariance_type=covariance_type, random_state=0).fit(np.c_[parts, total + noise])
+    SparseGaussianMixture(2, covariance_type="diag", random_state=0).fit(np.c_[parts, total])
+    est = SparseGaussianMixture(2, covariance_type=covariance_type, random_state=0)
+    with pytest.warns(UserWarning, match="columns 1, 3, 4 of X depend linearly on each other"):
+        est.fit(np.c_[parts, total])
+
+
 @pytest.mark.parametrize("covariance_type", ["tied", "tied_diag", "tied_spherical"])
 def test_a_wild_value_under_a_shared_covariance_is_named(covariance_type):
     X = np.random.default_rng(0).normal(size=(200, 3))
