@@ -44,7 +44,7 @@ class MixtureRegressor(RegressorMixin, SparsemixEstimator):
         Number of outcomes.
     n_features_in_ : int
         Number of features.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the features, after a fit on a data frame with names.
 
     References
@@ -147,6 +147,25 @@ class MixtureRegressor(RegressorMixin, SparsemixEstimator):
 
         self._each_conditional(rows, both)
         return out[:, 0] if self._is_single else out
+
+    def score(self, X: RowsLike, y: ArrayLike, sample_weight: Any = None) -> float:
+        """Coefficient of determination R^2 of the predicted means, averaged over outcomes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows; NaN marks a missing value.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            True outcomes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row.
+
+        Returns
+        -------
+        score : float
+            At most 1; 0 is the score of the mean outcome.
+        """
+        return super().score(X, y, sample_weight)
 
     def sample_y(self, X: RowsLike, n_samples: int = 1, random_state: Any = 0) -> Array:
         """Draw outcomes given rows, independently for each row.

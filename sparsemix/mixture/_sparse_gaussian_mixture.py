@@ -385,7 +385,7 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
         noise_variance : array-like of shape (n_features,), (n_samples, n_features) or \
                 (n_samples, n_features, n_features), default=None
             Known noise of the measurements: variances of all rows, variances of each row, or a covariance matrix of
-            each row. The mixture then describes the rows without their noise (extreme deconvolution [9]_). None means
+            each row. The mixture then describes the rows without their noise (extreme deconvolution). None means
             that rows have no noise.
         background : bool or float, default=False
             Whether rows may belong to no Gaussian: a further component has a constant density, 1 / V, where V is the
