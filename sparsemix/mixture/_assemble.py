@@ -11,7 +11,7 @@ import numpy as np
 
 from sparsemix._estimator.additive import FitSetup
 from sparsemix._estimator.input.checks import check_columns
-from sparsemix._estimator.input.columns import ColumnLimits, round_off
+from sparsemix._estimator.input.columns import ColumnLimits, round_off, rounding_steps
 from sparsemix._estimator.input.counts import WholeNumbers
 from sparsemix._estimator.input.gaussian_prior import prior_arguments, scales_and_value
 from sparsemix._heuristics.mixture.policy import few_components
@@ -126,7 +126,8 @@ def assemble(params, rows, workers):
         warn_of_wild_values(data, limits, rows)
     if not family.shape.one_variance:
         warn_of_flags(limits)
-    scale = DataScale.of(data, rows.shift, rows.mass, limits, rows.X.dtype)
+    steps = rounding_steps(rows.X)
+    scale = DataScale.of(data, rows.shift, rows.mass, limits, rows.X.dtype, steps)
     if family.has_means and family.shape.correlated and rows.mass > family.n_features and not limits.flags.any():
         warn_of_dependent(scale.gaussian.covariances)
     data, floor = conditioned(plain, scale.gaussian, rows.mass), make_floor(params.reg_covar, scale)
@@ -140,10 +141,15 @@ def assemble(params, rows, workers):
         prior = make_prior(params, family, data, rows, least_scale(family) if learn_scales else 1.0)
         weights = weights_of(params)
         even = weights if isinstance(weights, EqualWeights) else even
-        model = VariationalMixture(family, weights, prior, *sizes, floor=floor, learn_scales=learn_scales)
+        usual = usual_scale(params, family, prior) if learn_scales else 1.0
+        model = VariationalMixture(
+            family, weights, prior, *sizes, floor=floor, learn_scales=learn_scales, usual_scale=usual
+        )
         if shaped_by_clusters(params, model):
             prior, learn_scales = make_prior(params, family, data, rows), False
     scales = {"floor": floor, "learn_scales": learn_scales, "wide_prior": plain.prior(data)}
+    if learn_scales:
+        scales["usual_scale"] = usual
     return rows, model.for_rows(rows.values), VariationalMixture(plain, even, prior, *sizes, **scales)
 
 
@@ -184,13 +190,15 @@ class DataScale:
     floor: np.ndarray
 
     @classmethod
-    def of(cls, data, shift, mass, limits, dtype):
+    def of(cls, data, shift, mass, limits, dtype, steps=0.0):
         """From the rows' Gaussian, whose mean is relative to the shift.
 
         A constant column has one value in N rows. The next row may differ by the size of this value. Or it may differ
         by the median standard deviation of the other columns, since centring may have removed a larger value. The
         variance of maximum likelihood for N equal rows and this one is the larger square, divided by N + 1. Floor and
         prior of the column are proportional to it, so that it changes all log densities equally.
+
+        A value that is rounded to multiples of a step has at least the variance of a uniform distribution of its width.
         """
         mean = data.means[0] + (0.0 if shift is None else shift)
         means = data.means[0] + (limits.means(mean) - mean)
@@ -202,7 +210,9 @@ class DataScale:
         usual = np.median(limited[varies]) if varies.any() else 1.0
         levels = np.maximum(squares, usual)
         scales = np.where(varies, limited, CONSTANT_SHARE * levels)
-        floor = np.where(varies, FLOOR * scales, levels / (mass + 1.0))
+        rounding = np.minimum(steps**2 / 12.0, scales / 3.0)
+        rounding = np.full_like(rounding, rounding.mean()) if data.shape.one_variance else rounding
+        floor = np.where(varies, np.maximum(FLOOR * scales, rounding), levels / (mass + 1.0))
         covariances = data.shape.with_variances(data.covariances, scales)
         return cls(replace(data, means=means[None], covariances=covariances), floor)
 
@@ -246,6 +256,14 @@ def within_clusters(model, learner, stats):
     share = least_scale(family) * covariance_share(family.n_features, model.n_components, mass)
     scale = family.prior(data, dof=float(np.ravel(model.prior.dof)[0])).scale
     return replace(model.prior, scale=share * scale)
+
+
+def usual_scale(params, family, prior):
+    """The scale at which the prior expects the precision of the data, relative to the least; 1 if B0 is given."""
+    if scales_and_value(params.covariance_prior)[1] is not None:
+        return 1.0
+    dof = float(np.ravel(prior.dof)[0])
+    return dof / max(dof - family.shape.least_dof_of_mean(family.n_features), 1e-3) / least_scale(family)
 
 
 def least_scale(family):

@@ -125,7 +125,8 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
         a column that is constant in a cluster, such as a pixel, has a larger variance there.
     reg_covar : float, default=None
         Number added to the variances of the components. In VB, N_k times this number is added to B_k, as in
-        scikit-learn. None means 1e-6 for EM, and for VB 1e-6 times the variance of each column. For a constant column,
+        scikit-learn. None means 1e-6 for EM. For VB it means 1e-6 times the variance of each column, or a twelfth of
+        the squared step of a column that is rounded to multiples of a step, if that is larger. For a constant column,
         VB uses its squared value or the median variance of all non-constant columns, whichever is larger, divided by N
         + 1. An error names it if a covariance is not positive definite, or a component too narrow.
     init_params : str, array-like of shape (n_components, n_features) or dict, default="auto"
@@ -134,10 +135,9 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
         of one component into K; "bregman": k-means++ seeds under a Bregman divergence [4]_; "random_from_data": random
         rows; "random": random labels. "auto" takes "kmeans_range" or "kmeans", whichever ends at the higher bound after
         exchanges of components [8]_; from 16 components on "kmeans_range", or "splitting" if held-out rows prefer it.
-        An array gives initial means. A dict
-        gives any of "weights", "means" and "precisions", in the shapes of scikit-learn's GaussianMixture (precisions
-        that components share lack the axis n_components), or "responsibilities", a matrix of shape (n_samples,
-        n_components), dense or sparse.
+        An array gives initial means. A dict gives any of "weights", "means" and "precisions", in the shapes of
+        scikit-learn's GaussianMixture (precisions that components share lack the axis n_components), or
+        "responsibilities", a matrix of shape (n_samples, n_components), dense or sparse.
     n_init : int, default=1
         Number of initialisations. Each takes some steps on a subset of the rows. The bound chooses the best, from 16
         components on held-out rows, and the fit continues from it, in ``partial_fit`` too.

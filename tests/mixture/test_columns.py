@@ -5,7 +5,7 @@ import pytest
 from mixture_cases import assert_valid
 
 from sparsemix import SparseGaussianMixture
-from sparsemix._estimator.input.columns import ColumnLimits
+from sparsemix._estimator.input.columns import ColumnLimits, rounding_steps
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -163,6 +163,26 @@ def test_flags_among_measurements_are_named(covariance_type):
     est = SparseGaussianMixture(3, covariance_type=covariance_type, random_state=0)
     with pytest.warns(UserWarning, match="columns 2, 3, 4 of X hold two values each"):
         est.fit(X)
+
+
+def test_steps_of_rounded_columns():
+    rng = np.random.default_rng(0)
+    X = np.c_[rng.normal(size=200), rng.integers(9, size=200), 0.25 * rng.integers(-30, 30, size=200) + 7.0]
+    X = np.c_[X, np.ones(200), X[:, 1] * 1e-7, X[:, 1]]
+    X[5, 1:3] = np.nan, 1e9
+    X[:, 5] += 0.5 * (np.arange(200) == 3) - 0.1 * (np.arange(200) == 4)
+    np.testing.assert_allclose(rounding_steps(X), [0.0, 1.0, 0.25, 0.0, 1e-7, 0.1], rtol=1e-6)
+
+
+def test_components_are_no_narrower_than_the_rounding_of_columns():
+    """A column of whole numbers that is constant in a component may differ by half a step in the next row."""
+    rng = np.random.default_rng(0)
+    y = np.arange(300) % 3
+    X = np.c_[rng.normal(size=(300, 2)) + 9.0 * y[:, None], y, np.round(3.0 * rng.normal(size=300))]
+    for covariance_type in ("full", "diag"):
+        variances = SparseGaussianMixture(3, covariance_type=covariance_type, random_state=0).fit(X).covariances_
+        variances = variances if covariance_type == "diag" else np.diagonal(variances, axis1=1, axis2=2)
+        assert (variances[:, 2] > 0.05).all()
 
 
 @pytest.mark.parametrize("covariance_type", ["full", "tied"])

@@ -86,6 +86,15 @@ def test_scales_are_never_below_one():
     assert plain.lower_bounds_ == learned.lower_bounds_
 
 
+@pytest.mark.parametrize("covariance_type", ["full", "tied", "diag"])
+def test_few_rows_of_many_columns_keep_a_density(covariance_type):
+    """Six rows a component say nothing of sixty variances, and do not shrink them to nothing."""
+    X = np.random.default_rng(0).normal(size=(330, 60))
+    one, five = (SparseGaussianMixture(k, covariance_type=covariance_type, random_state=0).fit(X[:30]) for k in (1, 5))
+    assert five.score(X[30:]) > one.score(X[30:]) - 15.0
+    assert five.score(X[30:]) > -150.0  # the truth has -85
+
+
 def test_units_do_not_matter():
     X = rows_of_unequal_spread()
     units = np.array([1e-3, 1.0, 50.0, 7.0])

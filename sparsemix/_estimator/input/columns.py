@@ -16,6 +16,8 @@ WILD = 30.0
 COUNTED = 2.0
 # Minimum share of rows that differ from the median: in a column of mostly zeros, non-zeros are not outliers.
 VARYING_SHARE = 0.05
+# Relative difference of values that differ by round-off alone, and tolerance of multiples of a step.
+SAME, WHOLE = 1e-9, 1e-6
 # Size of the sample: minimum number of rows, so that this share is one row; maximum numbers of rows and of values.
 LEAST_ROWS, SAMPLE_ROWS, SAMPLE_NUMBERS = 20, 2048, 1 << 21
 
@@ -79,6 +81,21 @@ class ColumnLimits:
     def pooled(self):
         """The limits (1,) of the mean variance of all columns."""
         return ColumnLimits(np.zeros(1), np.sqrt((self.spread**2).mean(keepdims=True)), np.zeros(1, dtype=bool))
+
+
+def rounding_steps(X):
+    """Steps (D,) to whose multiples the values of columns are rounded; 0 if they are not."""
+    rows = X[np.linspace(0, len(X) - 1, min(len(X), SAMPLE_ROWS)).astype(np.intp)]
+    return np.array([step_of(np.asarray(column, dtype=np.float64)) for column in rows.T])
+
+
+def step_of(values):
+    """The smallest gap between different values, if all gaps are multiples of it; else 0."""
+    values = np.unique(values[~np.isnan(values)])
+    gaps = np.diff(values)
+    gaps = gaps[gaps > SAME * np.maximum(np.abs(values[1:]), np.abs(values[:-1]))]
+    multiples = gaps / gaps.min(initial=np.inf)
+    return gaps.min() if len(gaps) and (np.abs(multiples - np.round(multiples)) < WHOLE * multiples).all() else 0.0
 
 
 def round_off(squares, dtype):

@@ -53,7 +53,7 @@ class Policy:
     climb_steps: int = 30
     climb_tol: float = 0.01
     exchanges: bool = True
-    rows_per_column: float = 2.0
+    rows_per_column: float = 4.0
     partners: int = 4
     least_rows: int = 4
     births_from: int = 16

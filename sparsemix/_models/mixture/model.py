@@ -229,16 +229,21 @@ class VariationalMixture(MixtureModel):
 
     ``wide_prior`` has the scale of all rows, for initialisations. With ``learn_scales`` B_0 of component k is s_k times
     that of ``prior``. s_k >= 1 maximises the bound given the statistics. It is a function of the statistics, so that
-    any kind of step works and no bound falls.
+    any kind of step works and no bound falls. p(s) is flat above ``usual_scale``, and proportional to s^(D / 2) below:
+    with the nearly flat prior of a mean, whose covariance is that of the component, the evidence of a few rows would
+    ask for no covariance at all.
     """
 
     variational = True
 
-    def __init__(self, family, weights, prior, *args, floor=None, learn_scales=False, wide_prior=None, **kwargs):
+    def __init__(
+        self, family, weights, prior, *args, floor=None, learn_scales=False, usual_scale=1.0, wide_prior=None, **kwargs
+    ):
         super().__init__(family, weights, *args, **kwargs)
         self.prior = prior
         self.floor = floor
         self.learn_scales = learn_scales
+        self.usual_scale = usual_scale
         self.wide_prior = wide_prior
 
     @property
@@ -261,13 +266,27 @@ class VariationalMixture(MixtureModel):
         if not self.learn_scales:
             return post, np.ones(1 if self.family.tied else stats.n_components)
         scales = np.minimum(self.family.prior_scales(self.prior, post, split), LARGEST_SCALE)
+        if self.n_means and (scales < self.usual_scale).any():
+            wider = self.family.prior_scales(self.prior, post, split, self.n_means)
+            grows = np.atleast_1d(post.dof <= self.prior.dof + self.n_means)  # too few rows for any limit from above
+            scales = np.maximum(scales, np.where(grows, self.usual_scale, np.minimum(wider, self.usual_scale)))
         return self.family.rescaled(self.prior, post, scales), scales
+
+    @property
+    def n_means(self):
+        """Number of means that are estimated together with a covariance."""
+        return (self.n_components if self.family.tied else 1) if self.family.has_means else 0
+
+    def _log_shares(self, scales):
+        """What scales add to the evidences: normalisers of the priors, and the log of p(s)."""
+        less = np.log(np.minimum(scales / self.usual_scale, 1.0))
+        return self.family.log_shares(self.prior, scales) + 0.5 * self.family.n_features * self.n_means * less
 
     def log_evidences(self, stats):
         """Contribution of each component's rows to the bound, up to their number times log 2 pi, (K,); not if tied."""
         post, scales = self._learned(stats)
         family = self.family
-        return family.log_normalizers(post) - family.log_normalizers(self.prior) + family.log_shares(self.prior, scales)
+        return family.log_normalizers(post) - family.log_normalizers(self.prior) + self._log_shares(scales)
 
     def global_step(self, stats, split=serial):
         """Posterior = prior + statistics, and the table of E[log pi] + E[log F] for the next local step."""
@@ -276,7 +295,7 @@ class VariationalMixture(MixtureModel):
     def data_bound(self, stats):
         """Log evidence of the components given the responsibilities, at the posterior of ``stats``."""
         post, scales = self._learned(stats)
-        return self.family.evidence(self.prior, post, stats) + self.family.log_shares(self.prior, scales).sum()
+        return self.family.evidence(self.prior, post, stats) + self._log_shares(scales).sum()
 
     def point_estimate(self, stats):
         """Gaussians with the posterior means of means and covariances."""

@@ -67,11 +67,12 @@ class DiagonalGaussian(GaussianFamily):
         kappa = kappa[:, 0] if prior.mean_precision.ndim == 1 else kappa
         return NormalGamma(mean, kappa, prior.dof + stats["count"], np.maximum(scale, prior.scale))  # but for round-off
 
-    def prior_scales(self, prior, post, split=serial):  # noqa: ARG002
+    def prior_scales(self, prior, post, split=serial, n_means=0.0):  # noqa: ARG002
         """See GaussianFamily."""
         scales = np.empty(len(post.scale))
         spectra = post.scale / prior.scale - 1.0
-        _scales.tridiagonal_scales(spectra, np.zeros_like(spectra), float(prior.dof[0]), post.dof, scales)
+        dof = self.dof_of_scales(prior, post, n_means)
+        _scales.tridiagonal_scales(spectra, np.zeros_like(spectra), float(prior.dof[0]), dof, scales)
         return scales
 
     def expected(self, post):

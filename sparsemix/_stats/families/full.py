@@ -114,6 +114,16 @@ def prior_scale(data, dof, covariance, d):
     return max(dof - d - 1, 1e-3) * covariance
 
 
+def best_scales(prior, matrices, prior_dof, dofs, split):
+    """Scales of a prior's packed matrix that maximise the evidence of posteriors (K, D (D + 1) / 2)."""
+    basis = np.linalg.cholesky(symmetric.unpack(prior))
+    whitening = np.ascontiguousarray(solve_triangular(basis, np.eye(len(basis)), lower=True))
+    scales = np.empty(len(matrices))
+    given = matrices, prior, whitening, prior_dof, dofs, scales
+    split(lambda first, last: _scales.scales_of(*given, first, last), len(scales))
+    return scales
+
+
 def is_singular(packed):
     """Whether a column depends linearly on earlier ones up to 1e-8 of its variance; independent of units."""
     try:
@@ -160,14 +170,10 @@ class FullGaussian(PackedCovariances, GaussianFamily):
         scale += prior.scale + prior.mean_precision[:, None] * symmetric.pack_outer(prior.mean)
         return NormalWishart(mean, kappa, prior.dof + stats["count"], scale)
 
-    def prior_scales(self, prior, post, split=serial):
+    def prior_scales(self, prior, post, split=serial, n_means=0.0):
         """See GaussianFamily."""
-        basis = np.linalg.cholesky(symmetric.unpack(prior.scale[0]))
-        whitening = np.ascontiguousarray(solve_triangular(basis, np.eye(self.n_features), lower=True))
-        scales = np.empty(len(post.scale))
-        given = post.scale, prior.scale[0], whitening, float(prior.dof[0]), post.dof, scales
-        split(lambda first, last: _scales.scales_of(*given, first, last), len(scales))
-        return scales
+        dofs = self.dof_of_scales(prior, post, n_means)
+        return best_scales(prior.scale[0], post.scale, float(prior.dof[0]), dofs, split)
 
     def expected(self, post):
         """E log F = log N(x | m, B / nu) + (E log|Lambda| + log|B / nu| - D / kappa) / 2."""

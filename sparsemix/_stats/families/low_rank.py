@@ -276,9 +276,9 @@ class LowRankGaussian(GaussianFamily):
             coefficients[:, -1], kappa0 + count, prior.dof + count, scale, np.ascontiguousarray(coefficients[:, :-1])
         )
 
-    def prior_scales(self, prior, post, split=serial):
+    def prior_scales(self, prior, post, split=serial, n_means=0.0):
         """See GaussianFamily; scales of the noise."""
-        return self.plain.prior_scales(prior, post, split)
+        return self.plain.prior_scales(prior, post, split, n_means)
 
     def expected(self, post):
         """E log F = log N(x | m, W^T W + b / nu) + D (digamma(nu / 2) - log(nu / 2) - 1 / kappa) / 2."""

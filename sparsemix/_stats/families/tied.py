@@ -13,6 +13,7 @@ from sparsemix._stats.families._tables import Gaussians
 from sparsemix._stats.families.full import (
     FullGaussian,
     NormalWishart,
+    best_scales,
     expected_covariance,
     extra_log_det,
     log_normalizer,
@@ -78,9 +79,9 @@ class TiedGaussian(PackedCovariances, GaussianFamily):
         scale = prior.scale + before + stats["scatter"][0] - between
         return TiedNormalWishart(mean, kappa, prior.dof + float(stats["count"].sum()), scale)
 
-    def prior_scales(self, prior, post, split=serial):
+    def prior_scales(self, prior, post, split=serial, n_means=0.0):
         """See GaussianFamily; one scale, (1,)."""
-        return FullGaussian(self.n_features).prior_scales(prior.wishart, post.wishart, split)
+        return best_scales(prior.scale, post.scale[None], prior.dof, self.dof_of_scales(prior, post, n_means), split)
 
     def blurred(self, post, counts, blur):
         """See GaussianFamily."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import digamma, gammaln
 
-from sparsemix._kernels.gaussians import _accumulate
+from sparsemix._kernels.gaussians import _accumulate, _scales
 from sparsemix._stats.families._base import GaussianFamily, add_first
 from sparsemix._stats.families._shapes import serial
 from sparsemix._stats.families._tables import LOG_2PI, Gaussians
@@ -74,11 +74,12 @@ class TiedDiagonalGaussian(GaussianFamily):
         scale = np.maximum(scale, prior.scale)  # true without round-off
         return TiedNormalGamma(mean, kappa, prior.dof + self.n_shared * float(stats["count"].sum()), scale)
 
-    def prior_scales(self, prior, post, split=serial):
+    def prior_scales(self, prior, post, split=serial, n_means=0.0):  # noqa: ARG002
         """See GaussianFamily; one scale, (1,)."""
-        one, all_rows = (NormalGamma(each.mean, each.mean_precision, np.array([each.dof]), each.scale[None])
-                         for each in (prior, post))  # fmt: skip
-        return self.alone(self.n_features).prior_scales(one, all_rows, split)
+        spectra, scales = (post.scale / prior.scale - 1.0)[None], np.empty(1)
+        dof = self.dof_of_scales(prior, post, n_means)
+        _scales.tridiagonal_scales(spectra, np.zeros_like(spectra), prior.dof, dof, scales)
+        return scales
 
     def blurred(self, post, counts, blur):
         """See GaussianFamily."""
