@@ -22,7 +22,7 @@ from sparsemix._stats.altered import altered
 from sparsemix._stats.families import GAUSSIANS
 from sparsemix._stats.weights import DirichletWeights, EqualWeights, weights_of
 from sparsemix.mixture._annotations.background import with_background
-from sparsemix.mixture._annotations.noise import noiseless_gaussian
+from sparsemix.mixture._annotations.noise import EquallyNoisyRows, noiseless_gaussian
 from sparsemix.mixture._estimator import kept_entries
 from sparsemix.mixture._initial_values import Given, refuse_values
 from sparsemix.mixture._loadings import plain_model, with_loadings
@@ -65,7 +65,10 @@ def start_fit(params, rows, rng, workers, n_init_iter):
     kept = rows.kept
     rows, model, learner = assemble(params, rows, workers)
     plain = plain_model(model) if model.family.has_loadings else model
-    seen = completed(rows.values, plain.family, workers) if rows.incomplete else rows.values
+    if rows.noise:
+        seen = EquallyNoisyRows(rows.unlabelled, plain.family, workers)
+    else:
+        seen = completed(rows.values, plain.family, workers) if rows.incomplete else rows.values
     size = init_size(plain.family, model.n_components)
     seeding = params.init_params if isinstance(params.init_params, str) else "auto"
     given = Given.of(params.init_params, plain, len(rows), kept)

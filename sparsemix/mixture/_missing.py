@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from sparsemix._engine.blocks import Rows, length, numbers
+from sparsemix._engine.blocks import Rows, length, numbers, part
 from sparsemix._heuristics.mixture.start import one_component, subset
 from sparsemix._models.mixture.missing import IncompleteTable
 from sparsemix._models.mixture.model import MixtureModel
@@ -28,14 +28,14 @@ RIDGE, CONSTANT = 1e-6, 1e-200
 
 
 class CompletedRows(Rows):
-    """Rows with conditional means in place of missing values, under one Gaussian."""
+    """Rows with conditional means in place of missing values, under one Gaussian with this table."""
 
     incomplete = False
 
-    def __init__(self, rows, gaussian):
+    def __init__(self, rows, table):
         super().__init__(rows.X, rows.sample_weight, rows.shift, rows.dtype)
         self.kept, self._of = rows.kept, rows
-        self._completion = table_of(gaussian).completion
+        self._completion = table.completion
 
     @property
     def mass(self):
@@ -45,12 +45,16 @@ class CompletedRows(Rows):
     def load(self, selection, start, stop, buffer):
         """See Rows."""
         out = super().load(selection, start, stop, buffer)
-        missing = np.isnan(out)
-        some = np.flatnonzero(missing.any(axis=1)).astype(np.intc)
+        x, inexact = self._inexact(out, part(selection, start, stop))
+        some = np.flatnonzero(inexact.any(axis=1)).astype(np.intc)
         completed = np.empty((len(some), out.shape[1]))
-        self._completion.complete(0, out, some, np.ones(len(some)), completed)
+        self._completion.complete(0, x, some, np.ones(len(some)), completed)
         out[some] = completed
         return out
+
+    def _inexact(self, out, chosen):  # noqa: ARG002
+        """Rows as the completion reads them, and which values it replaces."""
+        return out, np.isnan(out)
 
     def with_values(self, selection, least):
         """See Rows. Completed values of many rows lie in one subspace, where they look like a narrow cluster."""
@@ -66,9 +70,14 @@ class CompletedRows(Rows):
 
 def completed(rows, family, workers):
     """Rows completed under one Gaussian of them; of a full covariance if the columns are not too many."""
+    return CompletedRows(rows, table_of(sampled_gaussian(correlated(family), rows, workers)))
+
+
+def correlated(family):
+    """The family of the Gaussian that completes rows."""
     if family.has_means and not family.shape.correlated and family.n_features <= MOST_COLUMNS:
-        family = FullGaussian(family.n_features)
-    return CompletedRows(rows, sampled_gaussian(family, rows, workers))
+        return FullGaussian(family.n_features)
+    return family
 
 
 def incomplete_gaussian(family, rows, workers):

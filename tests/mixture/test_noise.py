@@ -10,6 +10,11 @@ from scipy.optimize import minimize
 from scipy.special import logsumexp
 
 from sparsemix import SparseGaussianMixture
+from sparsemix._engine.blocks import Rows
+from sparsemix._engine.threads import Workers
+from sparsemix._stats.families import FullGaussian
+from sparsemix.mixture._annotations.noise import EquallyNoisyRows
+from sparsemix.mixture._annotations.rows import AnnotatedRows
 
 pytestmark = few_epochs
 TYPES = ["full", "tied", "diag", "tied_diag", "spherical", "tied_spherical", "zero_mean"]
@@ -149,7 +154,7 @@ def test_one_component_maximises_the_likelihood():
 @pytest.mark.parametrize("gaps", [False, True])
 def test_noise_near_zero_changes_nothing(covariance_type, inference, gaps):
     X = noisy("variances", gaps)
-    params = {"covariance_type": covariance_type, "inference": inference}
+    params = {"covariance_type": covariance_type, "inference": inference, "max_iter": 50}
     plain, est = mixture(**params).fit(X), mixture(**params).fit(X, noise_variance=np.full((600, 3, 3), 1e-14))
     for one, other in zip(parameters(est), parameters(plain), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-6)
@@ -216,6 +221,41 @@ def test_a_fit_recovers_the_mixture_without_noise():
     assert errors[1] > 1.0
 
 
+MEANS = np.array([[0.0, 0.0], [4.0, 0.0], [0.0, 4.0]])
+LARGE = {
+    "nine values": np.where((np.arange(900)[:, None] < 9) & (np.arange(2) == 0), 900.0, 0.1),
+    "one in twenty": np.where(RNG.random((900, 2)) < 0.05, 100.0, 0.1),
+    "three in five": np.where(RNG.random((900, 2)) < 0.6, 100.0, 0.1),
+    "heavy tails": 0.1 * np.exp(3.0 * RNG.normal(size=(900, 2))),
+}
+
+
+@pytest.mark.parametrize("large", LARGE)
+@pytest.mark.parametrize("matrices", [False, True])
+@pytest.mark.parametrize("covariance_type", ["full", "diag"])
+def test_values_with_large_noise_are_no_clusters(large, matrices, covariance_type):
+    rng, noise = np.random.default_rng(0), LARGE[large]
+    clean = MEANS[rng.integers(0, 3, 900)] + 0.5 * rng.normal(size=(900, 2))
+    X = clean + rng.normal(size=(900, 2)) * np.sqrt(noise)
+    given = noise[:, :, None] * np.eye(2) if matrices else noise
+    params = {"covariance_type": covariance_type, "max_iter": 100, "tol": 1e-4}
+    est = mixture(3, **params).fit(X, noise_variance=given)
+    lost = mixture(3, **params).fit(np.where(noise > 2.0, np.nan, X), noise_variance=given)
+    precisions = 4.0 * (np.tile(np.eye(2), (3, 1, 1)) if covariance_type == "full" else np.ones((3, 2)))
+    truth = {"weights": np.full(3, 1 / 3), "means": MEANS, "precisions": precisions}
+    best = mixture(3, **params, init_params=truth).fit(X, noise_variance=given)
+    assert est.score(clean) > max(best.score(clean), lost.score(clean)) - 0.05
+    assert est.lower_bound_ > best.lower_bound_ - 5.0
+
+
+def test_rows_with_the_same_noise_start_from_their_values():
+    X, noise = noisy("one row"), NOISE["one row"]
+    rows = AnnotatedRows(Rows(X), noise=np.broadcast_to(noise, X.shape))
+    with Workers(1) as workers:
+        seen = EquallyNoisyRows(rows, FullGaussian(3), workers)
+    np.testing.assert_array_equal(seen.read(slice(0, 600)), X)
+
+
 # -- weights, labels, streams
 
 
@@ -234,7 +274,7 @@ def test_a_weight_of_two_is_two_rows_and_rows_without_weight_have_no_noise():
 @kinds
 def test_labels_of_all_rows_give_one_fit_for_each_label(kind):
     X, noise = noisy(kind), as_matrices(NOISE[kind])
-    params = {"inference": "em", "learning_method": "batch", "reg_covar": 0.0, "max_iter": 200}
+    params = {"inference": "em", "learning_method": "batch", "reg_covar": 0.0, "max_iter": 400}
     est = mixture(3, **params).fit(X, noise_variance=noise, labels=CLUSTERS)
     for k, label in enumerate(est.component_labels_):
         alone = mixture(1, **params).fit(X[label == CLUSTERS], noise_variance=noise[label == CLUSTERS])

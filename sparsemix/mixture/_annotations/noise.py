@@ -1,4 +1,4 @@
-"""Measurement noise of the rows: its check, and the rows without it as one Gaussian."""
+"""Measurement noise of the rows: its check, the rows without it as one Gaussian, and rows for the initialisation."""
 
 from dataclasses import replace
 
@@ -12,7 +12,8 @@ from sparsemix._models.mixture.model import MixtureModel
 from sparsemix._models.mixture.noisy import NoisyTable
 from sparsemix._stats import symmetric
 from sparsemix._stats.altered import altered
-from sparsemix.mixture._missing import ROWS, STEPS, incomplete_gaussian, positive
+from sparsemix.mixture._annotations.rows import AnnotatedRows, variances_of
+from sparsemix.mixture._missing import ROWS, STEPS, CompletedRows, correlated, incomplete_gaussian, positive
 
 # Least variance of the first step without noise, as a share of the variance with it.
 LEAST_SHARE = 0.01
@@ -20,6 +21,9 @@ LEAST_SHARE = 0.01
 ROUND_OFF = 1e-6
 # Numbers of noise that are checked at once.
 NUMBERS = 1 << 20
+# Quantile of the noise that rows of the initialisation keep, found in so many rows. Without any, clusters are too
+# narrow if all rows have large noise; a median is large if most rows have it.
+USUAL, SOME_ROWS = 0.25, ROWS // 4
 
 
 def check_noise(noise, X, family):
@@ -42,7 +46,7 @@ def check_noise(noise, X, family):
         block, seen = gathered(noise, slice(start, stop), np.float64), ~np.isnan(X[start:stop])
         read = seen if block.ndim == 2 else seen[:, :, None] & seen[:, None, :]
         block = np.where(read, block, 0.0)
-        variances = block if block.ndim == 2 else np.diagonal(block, axis1=1, axis2=2)
+        variances = variances_of(block)
         refuse(~((variances >= 0) & (variances <= limit)), start, variances, limit)
         if block.ndim == 3:
             refuse_matrices(block, start)
@@ -73,9 +77,32 @@ def refuse_matrices(block, start):
         )
 
 
+class EquallyNoisyRows(CompletedRows):
+    """Posterior means of rows with their usual noise: values with large noise would look like a cluster."""
+
+    def __init__(self, rows, family, workers):
+        some = rows.chosen(subset(rows, SOME_ROWS, np.random.default_rng(0)))
+        self._noise, self._usual = rows.noise_variance, some.usual_noise(USUAL)
+        some = AnnotatedRows(some.values, noise=self._excess(some.noise_variance))
+        gaussian = sampled_noiseless(correlated(family), some, workers)
+        super().__init__(rows.values, NoisyTable(gaussian, gaussian.table(np.zeros(1), np.float64)))
+
+    def _excess(self, noise):
+        return np.maximum(variances_of(noise).astype(np.float64) - self._usual, 0.0)
+
+    def _inexact(self, out, chosen):
+        x = np.hstack([out, self._excess(self._noise[chosen])])
+        return x, np.isnan(out) | (x[:, out.shape[1] :] > 0.0)
+
+
 def noiseless_gaussian(family, rows, workers):
     """The rows without their noise as one Gaussian: steps of EM on a subsample, and one over all rows."""
     some = rows.chosen(subset(rows, ROWS, np.random.default_rng(0)))
+    return step(family, rows, sampled_noiseless(family, some, workers), workers)
+
+
+def sampled_noiseless(family, some, workers):
+    """Some rows without their noise as one Gaussian with positive variances, by steps of EM."""
     gaussian = positive((incomplete_gaussian if some.incomplete else data_gaussian)(family, some.values, workers))
     with_noise = family.shape.pooled(gaussian.variances()[0])
     share = 1.0 - family.shape.pooled(some.mean_noise()) / with_noise
@@ -87,7 +114,7 @@ def noiseless_gaussian(family, rows, workers):
         gaussian = replace(gaussian, covariances=family.shape.with_variances(gaussian.covariances, variances))
     for _ in range(STEPS):
         gaussian = positive(step(family, some, gaussian, workers))
-    return step(family, rows, gaussian, workers)
+    return gaussian
 
 
 def step(family, rows, gaussian, workers):

@@ -51,9 +51,21 @@ class AnnotatedRows(Rows):
 
     def mean_noise(self):
         """Mean variances of the noise of the observed values, (D,)."""
-        noise, seen = self.noise_variance, ~np.isnan(self.X)
-        variances = noise if noise.ndim == 2 else np.diagonal(noise, axis1=1, axis2=2)
-        return np.where(seen, variances, 0.0).sum(axis=0) / np.maximum(seen.sum(axis=0), 1)
+        variances, weight = self.observed_noise()
+        return (weight * variances).sum(axis=0) / np.maximum(weight.sum(axis=0), np.finfo(np.float64).tiny)
+
+    def usual_noise(self, share):
+        """Quantile of the variances of the noise of the observed values, (D,)."""
+        (variances, weight), columns = self.observed_noise(), np.arange(self.X.shape[1])
+        order = np.argsort(variances, axis=0)
+        totals = np.cumsum(weight[order, columns], axis=0)
+        return variances[order, columns][(totals >= share * totals[-1]).argmax(axis=0), columns]
+
+    def observed_noise(self):
+        """Variances of the noise, and weights of the values; both zero for missing values, (N, D)."""
+        seen = ~np.isnan(self.X)
+        weight = seen.astype(np.float64) if self.sample_weight is None else seen * self.sample_weight[:, None]
+        return np.where(seen, variances_of(self.noise_variance), 0.0), weight
 
     def number(self, classes=None):
         """Number the labels by the classes of a model, or by their own; return the classes."""
@@ -79,3 +91,8 @@ class AnnotatedRows(Rows):
 
     def _is_view(self, selection):  # noqa: ARG002
         return False
+
+
+def variances_of(noise):
+    """Variances (n, D) of noise that has variances or covariance matrices."""
+    return noise if noise.ndim == 2 else np.diagonal(noise, axis1=1, axis2=2)
