@@ -41,6 +41,12 @@ class Background:
         own = max(float(stats["mass"]) - count, 0.0)  # a difference of sums may have negative round-off
         return PRIOR_ROWS * self.share + own, PRIOR_ROWS * (1.0 - self.share) + count
 
+    def join(self, stats, mass):
+        """Give the background its expected share of initial statistics, whose mass becomes ``mass``."""
+        stats.scale(1.0 - self.share)
+        stats["mass"] = mass
+        return stats
+
     def after(self, stats):
         """The background after a global step."""
         a, b = self.posterior(stats)
