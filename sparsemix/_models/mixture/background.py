@@ -12,7 +12,7 @@ from scipy.special import betaln, digamma, entr, expit
 
 from sparsemix._models.mixture.annotated import UNKNOWN
 
-# The prior counts as one row, as that of the weights does: rows decide, and a background without rows fades away.
+# The prior counts as one row, as that of the weights does: rows decide, and a background without rows has no weight.
 PRIOR_ROWS = 1.0
 
 
