@@ -21,7 +21,7 @@ from sparsemix._stats import symmetric
 from sparsemix._stats.altered import altered
 from sparsemix._stats.families import GAUSSIANS
 from sparsemix._stats.weights import DirichletWeights, EqualWeights, weights_of
-from sparsemix.mixture._annotations.background import with_background
+from sparsemix.mixture._annotations.background import make_background
 from sparsemix.mixture._annotations.noise import EquallyNoisyRows, noiseless_gaussian
 from sparsemix.mixture._estimator import kept_entries
 from sparsemix.mixture._initial_values import Given, refuse_values
@@ -73,7 +73,8 @@ def start_fit(params, rows, rng, workers, n_init_iter):
     seeding = params.init_params if isinstance(params.init_params, str) else "auto"
     given = Given.of(params.init_params, plain, len(rows), kept)
     start = Start(plain, learner, seeding, n_init_iter, size, given, params.n_init)
-    start.background, classes = rows.background, None
+    background = None if rows.background is None else make_background(rows.background, rows, learner.floor)
+    start.background, classes = background, None
     if rows.labels is not None:
         refuse_values(params.init_params)
         classes = rows.number()
@@ -84,10 +85,10 @@ def start_fit(params, rows, rng, workers, n_init_iter):
     if plain is not model:
         selection = subset(rows, max(size, model.n_components), rng)
         stats = with_loadings(model, plain, stats, seen, selection, rng, workers)
-    model = altered(model.for_rows(rows), classes=classes, owners=start.owners, **priors)
+    model = altered(model.for_rows(rows), classes=classes, owners=start.owners, background=background, **priors)
     model = with_evidence_model(model, learner)
-    if rows.background is not None:
-        model = with_background(model, stats, rows.background, rows, learner.floor)
+    if background is not None:
+        background.join(stats, rows.mass)
     return FitSetup(rows, model, stats, about={"init_params_": start.method})
 
 

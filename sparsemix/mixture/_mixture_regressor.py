@@ -34,7 +34,8 @@ class MixtureRegressor(RegressorMixin, SparsemixEstimator):
     ----------
     mixture : SparseGaussianMixture, default=None
         Mixture to fit, which stays unchanged. None means ``SparseGaussianMixture(5, random_state=0)``. More components
-        follow curves closer and need more rows; one is linear regression.
+        follow curves closer and need more rows; one is linear regression. A grid over ``mixture__n_components`` needs
+        ``MixtureRegressor(SparseGaussianMixture())``, since None has no parameters.
 
     Attributes
     ----------

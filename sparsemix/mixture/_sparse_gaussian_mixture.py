@@ -378,10 +378,10 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
             continues from there and gives the same bits. It refuses other rows or parameters, except ``max_iter``,
             ``tol``, ``n_jobs`` and ``verbose``. If the fit has ended, the call loads its result.
         labels : array-like of shape (n_samples,), int or str, default=None
-            Label of each row: integers, and -1 where it is not known, or texts, and None, NaN or "". Each label has its
-            own components, in proportion to the rows, and at least one (``component_labels_``). Labelled rows belong to
-            components of their label, unlabelled rows to any. The labels initialise the components, so ``n_init`` has
-            no effect. ``predict_labels`` returns labels.
+            Label of each row: integers, and -1, None or NaN where it is not known, or texts, and None, NaN or "". Each
+            label has its own components, in proportion to the rows, and at least one (``component_labels_``). Labelled
+            rows belong to components of their label, unlabelled rows to any. The labels initialise the components, so
+            ``n_init`` has no effect. ``predict_labels`` returns labels.
         noise_variance : array-like of shape (n_features,), (n_samples, n_features) or \
                 (n_samples, n_features, n_features), default=None
             Known noise of the measurements: variances of all rows, variances of each row, or a covariance matrix of

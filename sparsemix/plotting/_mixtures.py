@@ -83,7 +83,7 @@ def plot_mixture(
     points = None if X is None else points_of(mixture, X, columns, n_rows)
     ax = new_axes(ax)
     if points is not None:
-        ax.scatter(*points.T, s=4, color="0.6", linewidths=0, rasterized=True, zorder=1)
+        ax.scatter(*points.T, s=4, color="0.15" if density else "0.6", linewidths=0, rasterized=True, zorder=1)
     fitted = plane._fitted
     root_of = fitted.model.family.square_roots(fitted.plug_in.definite())
     weights, means = plane.weights_, plane.means_

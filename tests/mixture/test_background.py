@@ -97,6 +97,31 @@ def test_a_contaminated_mixture_is_found(covariance_type, inference):
     assert without.background_weight_ == 0.0
 
 
+def scattered(share, n=1_500, n_features=12, n_clusters=6):
+    """Rows of clusters, some of which are replaced by uniform rows in their box; half of them to fit, half to score."""
+    rng = np.random.default_rng(0)
+    centres = rng.normal(size=(n_clusters, n_features)) * 2.3
+    rows = centres[rng.integers(0, n_clusters, 2 * n)] + rng.normal(size=(2 * n, n_features))
+    low, high = rows.min(axis=0), rows.max(axis=0)
+    lost = rng.random(2 * n) < share
+    rows[lost] = rng.uniform(low, high, (lost.sum(), n_features))
+    return rows[:n], rows[n:]
+
+
+@pytest.mark.parametrize("share", [0.2, 0.3, 0.4])
+@pytest.mark.parametrize("inference", ["vb", "em"])
+@pytest.mark.parametrize("covariance_type", ["full", "tied", "diag", ("low_rank", 1)])
+@pytest.mark.parametrize("gaps", [False, True])
+def test_many_wrong_rows_are_found_without_their_share(share, inference, covariance_type, gaps):
+    rows, held = scattered(share)
+    if gaps:
+        rows[::9, 3] = np.nan
+    params = {"inference": inference, "covariance_type": covariance_type}
+    known, unknown = (mixture(6, **params).fit(rows, background=each) for each in (share, True))
+    assert unknown.score(held) > known.score(held) - 0.05
+    assert unknown.background_weight_ == pytest.approx(share, abs=0.03)
+
+
 def test_clean_rows_hardly_have_a_background():
     assert mixture(max_iter=100).fit(X[~LOST], background=0.2).background_weight_ < 0.005
 

@@ -165,6 +165,56 @@ def test_texts_are_labels_in_all_forms(form, lost, tmp_path):
         est.partial_fit(X[:2], labels=[None, "cow"])
 
 
+LARGE = 2**60 + 1  # floats do not hold it
+GAPS = {
+    "None": lambda n, lost: [None if gap else int(v) for v, gap in zip(n, lost, strict=True)],
+    "NaN": lambda n, lost: [np.nan if gap else int(v) for v, gap in zip(n, lost, strict=True)],
+    "objects": lambda n, lost: np.where(lost, None, n.astype(object)),
+    "float32": lambda n, lost: np.where(lost, np.nan, n).astype(np.float32),
+    "float64": lambda n, lost: np.where(lost, np.nan, n),
+    "masked": lambda n, lost: np.ma.masked_array(n, lost),
+    "masked uint": lambda n, lost: np.ma.masked_array(n.astype(np.uint64), lost),
+}
+if forms.PANDAS:
+    GAPS |= {
+        f"pandas {dtype}": lambda n, lost, dtype=dtype: pd.Series(GAPS["objects"](n, lost)).astype(dtype)
+        for dtype in ("float64", "Int64", "UInt8", "Float64", "object", "category")
+    }
+    if forms.ARROW:
+        GAPS["pandas Arrow"] = lambda n, lost: pd.Series(GAPS["objects"](n, lost)).astype("int64[pyarrow]")
+if forms.ARROW:
+    import pyarrow as pa
+
+    GAPS |= {
+        "Arrow": lambda n, lost: pa.array(GAPS["None"](n, lost)),
+        "Arrow chunks": lambda n, lost: pa.chunked_array([GAPS["None"](n, lost)]),
+    }
+if forms.POLARS:
+    GAPS["polars"] = lambda n, lost: pl.Series(GAPS["None"](n, lost))
+
+
+@pytest.mark.parametrize("form", GAPS)
+def test_missing_integers_are_unknown_labels(form):
+    labels = GAPS[form](SOME, SOME < 0)
+    est, same = mixture(max_iter=3).fit(X, labels=labels), mixture(max_iter=3).fit(X, labels=SOME)
+    assert est.label_classes_.dtype == np.int64
+    np.testing.assert_array_equal(est.label_classes_, [0, 4, 9])
+    assert_same_bits(fitted_arrays(est, X), fitted_arrays(same, X))
+    est.partial_fit(X[:3], labels=labels[:3])
+    if "float" not in form.lower() and form != "pandas UInt8":
+        large = GAPS[form](np.where(SOME == 9, LARGE, SOME), SOME < 0)
+        assert mixture(max_iter=0).fit(X, labels=large).label_classes_.tolist() == [0, 4, LARGE]
+
+
+@pytest.mark.parametrize("form", ["NaN", "float64", "polars" if forms.POLARS else "float32"])
+def test_fractions_with_missing_labels_are_refused(form):
+    values = [1.5 if i == 7 else float(y) for i, y in enumerate(Y)]
+    values[3] = None if form == "polars" else np.nan
+    labels = {"NaN": list, "polars": lambda v: pl.Series(v)}.get(form, np.array)(values)
+    with pytest.raises(ValueError, match=r"labels of row 7 is 1.5, which is no whole number .*; give integers, and -1"):
+        mixture().fit(X, labels=labels)
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_probabilities_of_labels_are_sums_over_components(dtype):
     rows = X.astype(dtype)
@@ -223,6 +273,7 @@ def test_checkpoints_belong_to_the_labels(tmp_path):
     ([""] * 900, "no known label, only None; leave labels out"),
     (np.where(SOME == 9, -2, SOME), "labels of row .* is -2; give integers from 0"),
     (np.full(900, -1), "no known label, only -1; leave labels out"),
+    (np.full(900, np.nan), "no known label, only -1; leave labels out"),
     (np.arange(900), "labels has 900 different labels, more than n_components=6; raise n_components"),
 ])  # fmt: skip
 def test_wrong_labels_are_refused(labels, message):

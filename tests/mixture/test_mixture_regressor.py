@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 from sklearn.linear_model import LinearRegression
+from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import check_estimator
 
 from sparsemix import MixtureRegressor, SparseGaussianMixture
@@ -128,6 +129,13 @@ def test_predictions_are_the_same_for_any_number_of_threads(kind):
         regressor.mixture_.set_params(n_jobs=n_jobs)
         found.append([*regressor.predict(X, True), regressor.predict_interval(X), regressor.sample_y(X[:600], 2)])
     assert all(np.array_equal(a, b) for each in found for a, b in zip(found[0], each, strict=True))
+
+
+def test_a_grid_over_components_searches_a_given_mixture():
+    grid = {"mixture__n_components": [1, K]}
+    search = GridSearchCV(MixtureRegressor(SparseGaussianMixture(random_state=0)), grid, cv=2).fit(*table())
+    assert search.best_params_ == {"mixture__n_components": K}
+    assert search.best_estimator_.mixture_.n_components == K
 
 
 def test_the_given_mixture_stays_unfitted_and_failed_fits_change_nothing():

@@ -93,6 +93,22 @@ def test_names_points_and_density(rows):
     np.testing.assert_allclose(wide.collections[1].get_datalim(wide.transData).intervalx, (-90, 80))
 
 
+def luminance(colours):
+    """Relative luminance of colours over white, as the contrast of web pages defines it."""
+    opaque = colours[:, 3:] * colours[:, :3] + 1.0 - colours[:, 3:]
+    return np.where(opaque <= 0.04, opaque / 12.92, ((opaque + 0.055) / 1.055) ** 2.4) @ [0.2126, 0.7152, 0.0722]
+
+
+@pytest.mark.parametrize("n_components", [1, 3])
+def test_points_differ_from_each_shade_of_the_density(n_components, rows):
+    mixture = SparseGaussianMixture(n_components, random_state=0).fit(rows)
+    ax = plotting.plot_mixture(mixture, rows, density=True)
+    ax.figure.canvas.draw()
+    points, shades = (luminance(each.get_facecolor()) for each in ax.collections)
+    assert len(shades) > 5
+    assert ((shades + 0.05) / (points + 0.05)).min() > 3.0
+
+
 def test_heavy_components_are_drawn_first_and_darker(rows):
     mixture = SparseGaussianMixture(3, random_state=0).fit(rows)
     alphas = [patch.get_alpha() for patch in plotting.plot_mixture(mixture).patches[::2]]

@@ -73,12 +73,8 @@ def scales_or_size(scales, x):
     return np.where(scales > CONSTANT * size, scales, np.where(size > 0, size, 1.0)).astype(x.dtype)
 
 
-def without_far_rows(rows, selection, share, least):
-    """The chosen rows without twice the ``share`` of isolated ones, at least so many.
-
-    An isolated row is far from its neighbours in a sample. Clusters of such rows would be broad components, which
-    compete with the background.
-    """
+def by_isolation(rows, selection):
+    """The chosen rows, in the order of their distances from neighbours in a sample."""
     x = rows.read(selection).astype(np.float64)
     x /= column_scales(x)
     sample = x[np.linspace(0, len(x) - 1, min(len(x), NEAR_SAMPLE)).astype(np.intp)]
@@ -87,5 +83,4 @@ def without_far_rows(rows, selection, share, least):
         part = x[start:stop]
         found = np.partition(squares - 2.0 * part @ sample.T, place, axis=1)[:, place]
         distances[start:stop] = found + (part**2).sum(axis=1)
-    kept = max(least, len(x) - int(2.0 * share * len(x)))
-    return numbers(selection, 0, len(x))[np.sort(np.argsort(distances, kind="stable")[:kept])]
+    return numbers(selection, 0, len(x))[np.argsort(distances, kind="stable")]

@@ -282,8 +282,7 @@ def climb(model, rows, resp, most, workers, tol=0.0):
     Steps begin with given responsibilities and end when the mean log density of a row gains less than ``tol``. With
     many components, each row evaluates only its own component, the neighbours of that, and some random ones.
     """
-    everything, before = slice(0, len(rows)), -np.inf
-    stats = collect(model, rows, everything, workers, given=resp)
+    stats = collect(model, rows, slice(0, len(rows)), workers, given=resp)
     model = copy(model)
     if model.n_components >= LISTS_FROM and not rows.sparse:
         lists = CandidateLists(len(rows), max(LIST_SIZE, model.n_nonzero))
@@ -291,6 +290,12 @@ def climb(model, rows, resp, most, workers, tol=0.0):
         lists.visits[:] = max(1, PERIOD - most)  # end of a search period: few random components
         rows = altered(rows, memory=lists)
         model.use(CandidateSearch(lists.lists.shape[1], seed=0, every=PERIOD))
+    return climb_from(stats, model, rows, most, workers, tol, resp)
+
+
+def climb_from(stats, model, rows, most, workers, tol=0.0, resp=None):
+    """The same from given statistics, under a model that changes; without steps, with the given responsibilities."""
+    everything, before = slice(0, len(rows)), -np.inf
     for _ in range(most):
         model.global_step(stats, workers.split)
         resp, x = respond(model, rows, everything, workers)

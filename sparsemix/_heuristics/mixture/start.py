@@ -10,8 +10,8 @@ from sparsemix._heuristics.mixture import policy
 from sparsemix._heuristics.mixture.exchanges import exchange_components
 from sparsemix._heuristics.mixture.labelled import balanced, clusters_of_labels
 from sparsemix._heuristics.mixture.policy import few_components
-from sparsemix._heuristics.mixture.seeds import column_ranges, column_scales, kmeans, without_far_rows
-from sparsemix._heuristics.mixture.splitting import climb, grow, sized
+from sparsemix._heuristics.mixture.seeds import by_isolation, column_ranges, column_scales, kmeans
+from sparsemix._heuristics.mixture.splitting import climb, climb_from, grow, sized
 from sparsemix._models.mixture.model import MixtureModel
 from sparsemix._stats.altered import altered
 from sparsemix._stats.families import Gaussians
@@ -20,6 +20,9 @@ from sparsemix._stats.responsibilities import SparseResponsibilities
 SEEDINGS = (
     "auto", "kmeans", "kmeans_scaled", "kmeans_range", "k-means++", "splitting", "bregman", "random_from_data", "random"
 )  # fmt: skip
+# Shares of isolated rows that initialisations with a background leave out, if they exceed twice the expected share. The
+# true share may be far from the expected one; 0.6 suffices for two fifths of wrong rows.
+LEFT_OUT = 0.3, 0.6
 # Number of weights of held-out rows in one tile.
 WEIGHTS = 1 << 22
 
@@ -69,8 +72,8 @@ class Start:
         Name of the initialisation in use.
     row_labels : ndarray of shape (N,) or None
         Numbers of the rows' labels, which the caller may set.
-    background : float or None
-        Expected share of a background, which the caller may set.
+    background : Background or None
+        A background, which the caller may set.
     owners : ndarray of shape (K,) or None
         Number of the label of each component.
     """
@@ -104,10 +107,34 @@ class Start:
             return self._labelled(rows, balanced(self.row_labels, size, rng), rng, workers)
         selection = rows.with_values(subset(rows, size, rng), self.model.n_components)
         if self.background is not None:
-            selection = without_far_rows(rows, selection, self.background, self.model.n_components)
-        if given.means is not None:
+            return self._without_background(rows, selection, rng, workers)
+        return self._of_selection(rows, selection, rng, workers)
+
+    def _of_selection(self, rows, selection, rng, workers):
+        """Statistics from chosen rows."""
+        if self.given.means is not None:
             return self._from_clusters(rows, selection, self._nearest(rows, selection, workers), workers)
         return self._seeded(rows, selection, rng, workers)
+
+    def _without_background(self, rows, selection, rng, workers):
+        """Statistics from rows without isolated ones; more are left out where all rows then become more likely.
+
+        Clusters of isolated rows would be broad components, which compete with the background.
+        """
+        ordered, least, best, highest = by_isolation(rows, selection), self.model.n_components, None, -np.inf
+        some = Rows(rows.read(selection), rows.weight(selection))
+        expected, steps, tol = 2.0 * self.background.share, policy.POLICY.climb_steps, policy.POLICY.climb_tol
+        for share in (expected, *(each for each in LEFT_OUT if each > expected)):
+            kept = np.sort(ordered[: max(least, len(ordered) - int(share * len(ordered)))])
+            stats = self._of_selection(rows, kept, rng, workers)
+            model = altered(self.learner, background=self.background)
+            initial = self.background.join(stats.copy().scale(some.mass / rows.mass), some.mass)
+            resp = climb_from(initial, model, some, steps, workers, tol)[1]
+            score = np.average(resp.log_z, weights=some.sample_weight)
+            if best is None or score > highest + tol:
+                best, highest = (self.method, stats), score
+        self.method, stats = best
+        return stats
 
     def _seeded(self, rows, selection, rng, workers):
         """Statistics from the best of the tried initialisations."""

@@ -12,7 +12,7 @@ from scipy.special import betaln, digamma, entr, expit
 
 from sparsemix._models.mixture.annotated import UNKNOWN
 
-# The prior counts as one row, as that of the weights does: rows decide, and a background without rows fades away.
+# The prior counts as one row, as that of the weights does: rows decide, and a background without rows has no weight.
 PRIOR_ROWS = 1.0
 
 
@@ -40,6 +40,12 @@ class Background:
         count = stats["count"].sum()
         own = max(float(stats["mass"]) - count, 0.0)  # a difference of sums may have negative round-off
         return PRIOR_ROWS * self.share + own, PRIOR_ROWS * (1.0 - self.share) + count
+
+    def join(self, stats, mass):
+        """Give the background its expected share of initial statistics, whose mass becomes ``mass``."""
+        stats.scale(1.0 - self.share)
+        stats["mass"] = mass
+        return stats
 
     def after(self, stats):
         """The background after a global step."""

@@ -7,7 +7,6 @@ import numpy as np
 from sparsemix._engine.blocks import CHUNK_BYTES, spans
 from sparsemix._estimator.parameters import plain
 from sparsemix._models.mixture.background import Background
-from sparsemix._stats.altered import altered
 
 # Prior mean of the share of the background, if only its presence is given.
 SHARE = 0.05
@@ -23,16 +22,14 @@ def check_background(background):
     return float(background)
 
 
-def with_background(model, stats, share, rows, floor):
-    """The model with a background, which has the given share of the initial statistics.
+def make_background(share, rows, floor):
+    """The background of the rows, whose box is theirs; ``share`` is its expected share.
 
-    The box is that of the rows. A constant column has the side of a uniform distribution with its variance floor.
+    A constant column has the side of a uniform distribution with its variance floor.
     """
     low, high = np.full((2, rows.X.shape[1]), np.nan)
     for start, stop in spans(len(rows), max(1, CHUNK_BYTES // rows.X[:1].nbytes)):
         low = np.fmin(low, np.fmin.reduce(rows.X[start:stop], axis=0))
         high = np.fmax(high, np.fmax.reduce(rows.X[start:stop], axis=0))
     sides = np.maximum(high.astype(np.float64) - low, 0.0 if floor is None else np.sqrt(12.0 * floor))
-    stats.scale(1.0 - share)
-    stats["mass"] = rows.mass
-    return altered(model, background=Background(share, low.astype(np.float64), np.where(sides > 0.0, sides, 1.0)))
+    return Background(share, low.astype(np.float64), np.where(sides > 0.0, sides, 1.0))

@@ -1,6 +1,6 @@
 """Labels of some rows: their check, and predicted labels.
 
-Labels are integers, of which -1 is unknown, or texts, of which "" is unknown.
+Labels are integers, of which -1 is unknown, as missing ones are, or texts, of which "" is unknown.
 
 Each component belongs to one label. A labelled row belongs to a component of its label, and a row without a label to
 any component (Nigam, McCallum, Thrun and Mitchell 2000, "Text Classification from Labeled and Unlabeled Documents using
@@ -17,43 +17,54 @@ from sparsemix._models.mixture.annotated import UNKNOWN
 from sparsemix._typing import Array, RowsLike
 from sparsemix.mixture._fitted import softmax
 
-MISSING = "nan", "<NA>", "NaT"
+MISSING = "", "nan", "<NA>", "NaT"
 
 
 def check_labels(labels, n_rows):
     """Labels as integers (N,), of which -1 means that a label is not known, or as texts (N,), of which "" means it."""
-    texts = texts_of(labels)
-    if texts is None:
-        labels = integers_of(labels, "labels", "give integers, and -1 for rows whose label is not known, or give texts")
+    values, missing = with_gaps(labels)
+    known = values[~missing]
+    texts = values.dtype.kind == "O" and values.size and (not len(known) or isinstance(known[0], str))
+    if texts:
+        labels = texts_of(values, missing)
     else:
-        labels = texts
+        if missing.any():
+            labels = np.where(missing, UNKNOWN, values.astype(object))  # exact for all types
+        labels = integers_of(labels, "labels", "give integers, and -1 for rows whose label is not known, or give texts")
     if labels.shape != (n_rows,):
         raise ValueError(f"labels has shape {labels.shape}, expected ({n_rows},): give one label for each row of X")
-    if texts is None and labels.min(initial=0) < UNKNOWN:
+    if not texts and labels.min(initial=0) < UNKNOWN:
         row = int(labels.argmin())
         raise ValueError(f"labels of row {row} is {labels[row]}; give integers from 0, or -1 for an unknown label")
     return labels
 
 
-def texts_of(labels):
-    """Texts of an array-like whose first known label is a text, or without one, with "" for missing ones; else None.
-    """
-    if getattr(getattr(labels, "dtype", None), "kind", "O") in "biufc" or np.ma.isMaskedArray(labels):
-        return None
-    values = np.asarray(labels, dtype=object)
-    missing = np.array([value is None or str(value) in ("", *MISSING) for value in values.flat], dtype=bool)
-    known = values.flat[~missing]
-    if not values.size or (len(known) and not isinstance(known[0], str)):
-        return None
-    for row, value in zip(np.flatnonzero(~missing), known, strict=True):
-        if not isinstance(value, str):
+def with_gaps(labels):
+    """An array of the labels, and where they are missing; columns of data frames become Python's objects."""
+    masked = np.ma.isMaskedArray(labels)
+    values = np.ma.getdata(labels) if masked else labels
+    if isinstance(getattr(values, "dtype", None), np.dtype) and values.dtype.kind in "biufc":
+        values = np.asarray(values)
+        missing = np.isnan(values)
+    else:
+        listed = getattr(values, "to_list", getattr(values, "to_pylist", None))
+        values = np.asarray(values if listed is None else listed(), dtype=object)
+        missing = np.array([value is None or str(value) in MISSING for value in values.flat], dtype=bool)
+        missing = missing.reshape(values.shape)
+    return values, missing | np.ma.getmaskarray(labels) if masked else missing
+
+
+def texts_of(values, missing):
+    """Texts of objects, with "" for missing ones."""
+    for row in np.flatnonzero(~missing):
+        if not isinstance(values.flat[row], str):
             raise ValueError(
-                f"labels of row {row} is {str(value)[:40]}, which is no text, as the first label is; give texts, and "
-                "None for rows whose label is not known"
+                f"labels of row {row} is {str(values.flat[row])[:40]}, which is no text, as the first label is; give "
+                "texts, and None for rows whose label is not known"
             )
-    out = np.zeros(values.size, dtype=np.array(["", *known]).dtype)
-    out[~missing] = known
-    return out.reshape(values.shape)
+    out = np.zeros(values.shape, dtype=np.array(["", *values[~missing]]).dtype)
+    out[~missing] = values[~missing]
+    return out
 
 
 def numbered(labels, classes=None):
