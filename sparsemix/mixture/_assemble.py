@@ -48,10 +48,8 @@ CONSTANT_SHARE = 1e-6
 # Minimum of the learned scales, relative to the default prior. Matrices of smooth curves are far thinner than the data.
 # Columns without correlations need more: two pixels that are constant in a component would shrink all its variances.
 LEAST_SCALE, LEAST_SCALE_OF_MATRICES = 0.1, FLOOR
-# Excess of the largest weight over even weights, as a share of the possible excess, from which a fit to counts warns.
-# On simulated documents of six clusters, fits above it agree with the clusters hardly more than by chance. Tables of
-# fewer columns are never taken for counts.
-ONE_COMPONENT, COUNTED_COLUMNS = 0.6, 5
+# Tables of fewer columns are never taken for counts.
+COUNTED_COLUMNS = 5
 # Least variance of a direction of standardised columns, relative to theirs, and least weight of its columns.
 DEPENDENT, SHARED = 1e-10, 1e-5
 # Variances within clusters, relative to those of the data without outliers, above which outliers have caused them.
@@ -356,22 +354,19 @@ def warn_of_dependent(packed):
     )
 
 
-def warn_of_counts(weights, X):
-    """Warn of a table of flags, and of one like word counts if a fit ends with most of its weight in one component."""
-    n_components, largest = len(weights), int(np.argmax(weights))
+def warn_of_counts(n_components, X):
+    """Warn of a table of flags or of one like word counts: whole numbers, most of them zero."""
     if n_components == 1 or X.shape[1] < COUNTED_COLUMNS:
         return
-    found, even = WholeNumbers.of(X), 1.0 / n_components
+    found = WholeNumbers.of(X)
     if found is None or not found.mostly_zero:
         return
-    remedy = "for word counts use SparseMultinomialMixture"
+    what, remedy = "whole numbers", "for word counts use SparseMultinomialMixture"
     if found.zeros_and_ones:
-        what, remedy = "X holds zeros and ones", f"for flags or codes use SparseBernoulliMixture, {remedy}"
-    elif weights[largest] >= even + ONE_COMPONENT * (1.0 - even):
-        what = f"component {largest} has {weights[largest]:.0%} of the weight, and X holds whole numbers"
-    else:
-        return
-    warnings.warn(f"{what}, most of them zero, which Gaussian components describe badly; {remedy}", stacklevel=5)
+        what, remedy = "zeros and ones", f"for flags or codes use SparseBernoulliMixture, {remedy}"
+    warnings.warn(
+        f"X holds {what}, most of them zero, which Gaussian components describe badly; {remedy}", stacklevel=5
+    )
 
 
 def make_floor(reg_covar, scale):

@@ -469,7 +469,7 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
         return check_rows(self, X, reset=reset, dtype=dtype, missing=True)
 
     def _check_fit(self, X):
-        warn_of_counts(self.weights_, X)
+        warn_of_counts(len(self.weights_), X)
 
     def _weighted(self, X, sample_weight, part, labels=None, noise_variance=None, background=False):
         background = check_background(background)

@@ -28,6 +28,8 @@ BY_BLOCKS = [cls for cls in CLASSES if hasattr(cls, "_refuse_blocks")]
 CLEAR = (ValueError, TypeError, NotFittedError)
 # Documented to be NaN where nothing was proposed or compared, or infinite where no number is large enough.
 MAY_BE_NAN = ("r_hat_", "acceptance_rate_", "restart_acceptance_", "u_")
+# Infinite for equal weights.
+CONCENTRATIONS = ("weight_concentration_", "weight_concentration_prior_")
 READERS = ("predict", "predict_proba", "predict_sparse_proba", "transform", "transform_words", "score_samples", "score")
 
 
@@ -151,6 +153,8 @@ def look(est, X):
     """Attributes and readings are finite; shares sum to one."""
     for name, value in attributes(est).items():
         if name in MAY_BE_NAN or not isinstance(value, np.ndarray | float):
+            continue
+        if name in CONCENTRATIONS and np.all(value == np.inf):
             continue
         if np.asarray(value).dtype.kind == "f":
             assert np.isfinite(value).all(), f"{name} is not finite"
