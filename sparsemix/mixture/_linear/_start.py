@@ -18,8 +18,15 @@ from sparsemix.mixture._initial_values import check_responsibilities, given_valu
 from sparsemix.mixture._linear._rows import SparseDocuments
 
 SEEDINGS = "k-means++", "random_from_data", "random"
-# Number of rows for seeds and exchanges: per component, and at least. With 20 rows per component exchanges gained half.
-ROWS_PER_COMPONENT, LEAST_ROWS = 50, 2_000
+# Most components that are exchanged: with 1,000 exchanges take longer than the fit, and with few short documents each
+# they join clusters.
+MOST_EXCHANGED = 100
+# Number of rows for seeds, and for exchanges: per component, and at least. With 20 rows per component exchanges gained
+# half.
+ROWS_PER_SEED, ROWS_PER_COMPONENT, LEAST_ROWS = 4, 50, 2_000
+# For more components, up to this number of pairs of a row and a seed, each seed is the best of several draws (greedy
+# k-means++).
+GREEDY_PAIRS = 1_000_000
 # Number of rows for online epochs before learning: per component, and at least.
 FIRST_ROWS_PER_COMPONENT, FIRST_ROWS = 50, 20_000
 FIRST_STEPS, DECAY, OFFSET = 10, 0.6, 10.0
@@ -38,8 +45,9 @@ def start(params, model, rows, rng, workers, sums_of):
         stats = nearest(model, rows, selection, sums_of(means, rows), workers)
     else:
         some = part_of(rows, selection)
-        resp = SparseResponsibilities.from_labels(seeded(params.init_params, model.family, some, k, rng))
-        if params.init_params == "k-means++" and k > 2:
+        greedy = k > MOST_EXCHANGED and len(some) * k <= GREEDY_PAIRS
+        resp = SparseResponsibilities.from_labels(seeded(params.init_params, model.family, some, k, rng, greedy))
+        if exchanges(params):
             learner = altered(model, variational=False, weights=MaximumLikelihoodWeights())
             _, resp = exchange_components(learner, some, resp, rng, workers, LinearSplitting)
         stats = collect(model, some, slice(0, len(some)), workers, given=resp)
@@ -77,7 +85,13 @@ def part_of(rows, selection):
 
 def seed_rows(params):
     """Number of rows from which seeds are chosen."""
-    return max(LEAST_ROWS, ROWS_PER_COMPONENT * params.n_components)
+    return max(LEAST_ROWS, (ROWS_PER_COMPONENT if exchanges(params) else ROWS_PER_SEED) * params.n_components)
+
+
+def exchanges(params):
+    """Whether components are exchanged."""
+    method = params.init_params if isinstance(params.init_params, str) else None
+    return method == "k-means++" and 2 < params.n_components <= MOST_EXCHANGED
 
 
 def first_rows(params):
@@ -101,7 +115,7 @@ def smoothed(model, rows, numbers, stats, n_epochs_done, rng, workers):
     return stats
 
 
-def seeded(method, family, rows, n_components, rng):
+def seeded(method, family, rows, n_components, rng, greedy):
     """Labels of rows by k-means++ in the family's divergence: the loss of log density of a row at a seed."""
     n = len(rows)
     x, weight = rows.read(slice(0, n)), rows.sample_weight
@@ -114,4 +128,4 @@ def seeded(method, family, rows, n_components, rng):
 
     if method == "random_from_data":
         return initialize.random_centres(from_row, n, n_components, rng, weight)
-    return initialize.plus_plus(from_row, n, n_components, rng, weight)
+    return initialize.plus_plus(from_row, n, n_components, rng, weight, 2 + int(np.log(n_components)) if greedy else 1)
