@@ -3,11 +3,12 @@
 python benchmarks/real_tables.py --tables FOLDER    60 tables of a folder of CSV files
 python benchmarks/real_tables.py --missing 0.2      the tables of scikit-learn alone, with missing values
 
-A case is a table, raw or standardised, and a type of covariance: K components are fitted to 70 % of the rows, for three
-seeds, and score the others. It is better or worse by 0.01 nats and two standard errors over seeds. No table is in the
-repository: the folder of the package pydataset 0.2.0 has 206 such tables. Rules of the package were chosen on half 0 of
-them; these are from half 1. A case that is worse is printed with the share of the most frequent value of a column:
-a narrow peak at such a value has any density. With missing values GaussianMixture gets means in their place.
+A case is a table, raw or standardised, and a type of covariance. For each of three seeds, K components learn 70 % of
+the rows and score the remaining ones. A case is better or worse by 0.01 nats and two standard errors over seeds. The
+repository holds no table: the folder of the package pydataset 0.2.0 has 206 such tables. Rules of the package were
+chosen on half 0 of them; these are from half 1. A case that is worse is printed with the share of the most frequent
+value of a column: a narrow peak at such a value has any density. With missing values GaussianMixture gets means in
+their place.
 """
 
 import argparse

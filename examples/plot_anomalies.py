@@ -61,8 +61,8 @@ axis.legend()
 # A threshold
 # -----------
 # Report rows below a quantile of the scores of ordinary rows: 5 % of these are then reported by mistake. Take the
-# quantile from ordinary rows that the mixture has not learned from. Rows that it has learned from have higher
-# densities, the more so the more components there are, and their quantile reports far too many rows.
+# quantile from ordinary rows outside the training data. Training rows have higher densities, the more so the more
+# components there are, and their quantile reports far too many rows.
 
 density = scores["SparseGaussianMixture"]
 known = np.flatnonzero(~unseen)

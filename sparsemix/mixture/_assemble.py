@@ -228,10 +228,15 @@ def make_prior(params, family, data, rows, scale=1.0):
     smallest components.
     """
     prior = family.prior(data, **prior_arguments(params, family, rows.shift, "covariance_type"))
-    if scales_and_value(params.covariance_prior)[1] is not None:
+    if has_given_scale(params):
         return prior
     scale = scale * covariance_share(family.n_features, params.n_components, rows.mass)
     return replace(prior, scale=prior.scale * scale)
+
+
+def has_given_scale(params):
+    """Whether the caller gives the value of B0."""
+    return scales_and_value(params.covariance_prior)[1] is not None
 
 
 def shaped_by_clusters(params, model):
@@ -241,7 +246,7 @@ def shaped_by_clusters(params, model):
     """
     if model.posterior is None or not model.learn_scales or not few_components(model.n_components):
         return False
-    return scales_and_value(params.covariance_prior)[1] is None
+    return not has_given_scale(params)
 
 
 def within_clusters(model, learner, stats):
@@ -262,7 +267,7 @@ def within_clusters(model, learner, stats):
 
 def usual_scale(params, family, prior):
     """The scale at which the prior expects the precision of the data, relative to the least; 1 if B0 is given."""
-    if scales_and_value(params.covariance_prior)[1] is not None:
+    if has_given_scale(params):
         return 1.0
     dof = float(np.ravel(prior.dof)[0])
     return dof / max(dof - family.shape.least_dof_of_mean(family.n_features), 1e-3) / least_scale(family)
