@@ -11,9 +11,9 @@ import sklearn
 
 import sparsemix
 from sparsemix._commands.console import printable
-from sparsemix._commands.outputs import DOCUMENTS, MODEL, REPORT, RUN, TOPICS, VECTORS, WORDS, cell, listed
+from sparsemix._commands.outputs import MODEL, REPORT, RUN, TOPICS, VECTORS, WORDS, cell, listed
 from sparsemix._commands.quality import AGAIN, Again, NotAgain, facts_of_topics, held_out_score, likenesses, scored_unit
-from sparsemix._commands.tables import DocumentsTable, strata_tables, word_rows
+from sparsemix._commands.tables import strata_tables, tables_of_documents, word_rows
 from sparsemix._report import report
 from sparsemix._report.dates import read_dates
 from sparsemix.skipgram._vectors import word2vec_lines
@@ -36,8 +36,8 @@ def conclude(options, outputs, learned):
     corpus, model = learned.corpus, learned.model
     score = held_out_score(model, corpus.rows[learned.scored])
     facts = facts_of(learned, options, score)
-    documents = DocumentsTable(corpus, learned.held_out)
-    page = page_of(learned, options, facts, documents)
+    documents = tables_of_documents(corpus, learned.held_out)
+    page = page_of(learned, options, facts, documents.values())
     path = printable(outputs.folder / MODEL)
     page.data["load"] = (
         f"import joblib\n\npipeline = joblib.load({path!r})  # only load files that you trust\n"
@@ -55,7 +55,8 @@ def conclude(options, outputs, learned):
     facts += more
     page.data["facts"] += [[*fact] for fact in more]
     outputs.write_table(TOPICS, topic_rows(table, page.data, repeated, learned))
-    outputs.write(DOCUMENTS, documents.copy_to)
+    for name, rows in documents.items():
+        outputs.write(name, rows.copy_to)
     outputs.write(REPORT, lambda file: file.write(page.html().encode()))
     for name, rows in strata_tables(page.data):
         outputs.write_table(name, rows)
@@ -72,13 +73,19 @@ def conclude(options, outputs, learned):
 
 
 def page_of(learned, options, facts, documents):
-    """The report. Each block of documents also goes to documents.csv."""
+    """The report. Each block of rows also goes to the tables of documents."""
     corpus = learned.corpus
     dates = corpus.known("date") and read_dates(corpus.values("date"), options.date_format).days
+
+    def observe(start, shares):
+        for table in documents:
+            table.add(start, shares)
+
     title = f"Topics of {'standard input' if options.path == '-' else Path(options.path).resolve().name}"
     return report(
         learned.model, corpus.rows, corpus.vectorizer, documents=corpus.texts, names=corpus.names, dates=dates,
-        groups=corpus.known("group"), title=printable(title), facts=facts, observe=documents.add,
+        groups=corpus.known("group"), title=printable(title), facts=facts, observe=observe,
+        parts_of=corpus.numbers if corpus.is_cut else None,
     )  # fmt: skip
 
 

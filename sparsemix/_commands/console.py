@@ -166,6 +166,7 @@ count_or_fraction = checked(
     number_of_documents, lambda value: value >= 1 if isinstance(value, int) else 0.0 <= value <= 1.0,
     "neither a whole number above zero nor a fraction such as 0.5",
 )  # fmt: skip
+not_negative = checked(int, lambda value: value >= 0, "negative")
 n_threads = checked(int, lambda value: value != 0, "no number of threads; give 1 or more, or -1 for all cores")
 seed = checked(int, lambda value: 0 <= value < 1 << 32, f"not between 0 and {(1 << 32) - 1}")
 fraction = checked(float, lambda value: 0.0 <= value < 1.0, "not between 0 and 1")

@@ -9,7 +9,7 @@ from pathlib import Path
 import joblib
 
 from sparsemix._commands.console import printable, warn
-from sparsemix._commands.outputs import DOCUMENTS, MODEL, REPORT, TOPICS, cell
+from sparsemix._commands.outputs import CHAPTERS, DOCUMENTS, MODEL, PASSAGES, REPORT, TOPICS, cell
 from sparsemix._commands.reading.formats.files import LONGEST_LINE
 from sparsemix._commands.tables import renamed_documents, strata_tables
 from sparsemix._engine.threads import interrupts_wait
@@ -48,11 +48,14 @@ def rename(folder, path):
     names = read_names(path, len(page.data["topics"]), warn)
     page.rename(names)
     topics = (row | {"name": cell(names.get(int(row["topic"]), ""))} for row in read_table(folder / TOPICS))
-    documents = renamed_documents(read_table(folder / DOCUMENTS), names)
+    documents = [
+        (name, as_lists(renamed_documents(read_table(folder / name), names)))
+        for name in (DOCUMENTS, CHAPTERS, PASSAGES) if (folder / name).exists()
+    ]  # fmt: skip
     pipeline = joblib.load(folder / MODEL)
     pipeline.topic_names_ = [names.get(k, "") for k in range(len(page.data["topics"]))]
     html = page.html().encode()
-    tables = (TOPICS, as_lists(topics)), (DOCUMENTS, as_lists(documents)), *strata_tables(page.data)
+    tables = (TOPICS, as_lists(topics)), *documents, *strata_tables(page.data)
     with interrupts_wait(), ExitStack() as stack:  # files replace the earlier ones after all are written
         joblib.dump(pipeline, stack.enter_context(replacing(folder / MODEL)))
         stack.enter_context(replacing(folder / REPORT)).write(html)

@@ -15,9 +15,9 @@ from sparsemix._commands.console import printable, warn
 from sparsemix._engine.threads import interrupts_wait
 from sparsemix._estimator.writing import local_path, replacing
 
-MODEL, TOPICS, DOCUMENTS, REPORT, RUN, WORDS, VECTORS, OVER_TIME, BY_GROUP = FILES = (
-    "model.joblib", "topics.csv", "documents.csv", "report.html", "run.json", "words.csv", "word_vectors.bin",
-    "over_time.csv", "by_group.csv",
+MODEL, TOPICS, DOCUMENTS, CHAPTERS, PASSAGES, REPORT, RUN, WORDS, VECTORS, OVER_TIME, BY_GROUP, BY_POSITION = FILES = (
+    "model.joblib", "topics.csv", "documents.csv", "chapters.csv", "passages.csv", "report.html", "run.json",
+    "words.csv", "word_vectors.bin", "over_time.csv", "by_group.csv", "by_position.csv",
 )  # fmt: skip
 # Prefix of the temporary folder in which the files wait until all are written.
 STAGE = ".outputs-"

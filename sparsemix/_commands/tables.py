@@ -1,16 +1,17 @@
-"""Rows of the tables: documents, words, and periods and groups. The first row has the names of the columns."""
+"""Rows of the tables: documents and passages, words, and periods and groups. The first row names the columns."""
 
 import csv
 import io
 
 import numpy as np
 
-from sparsemix._commands.outputs import BY_GROUP, OVER_TIME, cell, listed
+from sparsemix._commands.outputs import BY_GROUP, BY_POSITION, CHAPTERS, DOCUMENTS, OVER_TIME, PASSAGES, cell, listed
 from sparsemix._commands.reading.formats.files import scratch_file
 from sparsemix._engine.blocks import spans
-from sparsemix._report.gathering import FEW
+from sparsemix._report.gathering import FEW, positions
 from sparsemix._report.naming import groups_of
-from sparsemix._report.report import OVER_TIME as LABEL
+from sparsemix._report.report import BY_GROUP as GROUPS
+from sparsemix._report.report import OVER_TIME as TIME
 from sparsemix.skipgram._vectors import nearest
 
 # Topics of a document or word: smallest share and maximal number. Number of similar words.
@@ -19,19 +20,22 @@ LEAST_SHARE, MOST_LISTED, NEIGHBOURS = 0.01, 10, 10
 BLOCK = 1024
 
 
-class DocumentsTable:
-    """documents.csv: a row for each document of the input, in order, kept on disk until it is written."""
+class SharesTable:
+    """A table on disk with the topic shares of passages, chapters or documents, in order.
 
-    def __init__(self, corpus, held_out):
-        self.inputs, self.numbers = corpus.inputs, corpus.numbers
-        self.tokens = np.asarray(corpus.counts.sum(axis=1)).ravel()
-        self.held = np.isin(np.arange(len(self.tokens)), held_out).astype(int)
-        self.optional = [name for name in ("date", "group") if corpus.known(name)]
-        self.optional += ["language"] if corpus.languages else []
-        self.next = 0  # number of the document of the next row
+    Consecutive rows of the corpus with one key are one unit: its shares are those of its tokens. ``about`` gives the
+    first columns of a unit for its first row of the corpus. ``renamed`` fills the names of topics in.
+    """
+
+    found = ("tokens", "held_out", "topic", "document_share", "topics", "name", "name_share")
+
+    def __init__(self, corpus, held_out, keys, columns, about):
+        self.keys, self.about = keys, about
+        self.tokens = np.asarray(corpus.counts.sum(axis=1), dtype=np.float64).ravel()
+        self.held = np.isin(np.arange(len(self.tokens)), held_out)
         self.file = scratch_file(self, corpus.folder)
-        found = ["tokens", "held_out", "topic", "document_share", "topics", "name", "name_share"]
-        self.write([["number", "file", "row", "id", *self.optional, *found, "copy_of", "left_out"]])
+        self.first = None  # row of the corpus with which the unit begins that is not written
+        self.write([[*columns, *self.found]])
 
     def write(self, rows):
         """Append rows."""
@@ -40,38 +44,98 @@ class DocumentsTable:
         self.file.write(text.getvalue().encode("utf-8", "backslashreplace"))
 
     def add(self, start, shares):
-        """Add the documents with these topic shares, and those that are left out before them."""
-        self.write(self.rows(start, shares))
+        """Add rows of the corpus with these topic shares."""
+        self.write(row for i, each in enumerate(shares, start=start) for row in self.rows(i, each))
+
+    def rows(self, i, shares):
+        """Rows of the table before row i of the corpus."""
+        if self.first is None or self.keys[i] != self.keys[self.first]:
+            yield from self.unit()
+            self.first, self.sums = i, np.zeros(len(shares))
+        self.sums += self.tokens[i] * shares
+        self.next = i + 1
+
+    def unit(self):
+        """The row of the unit before."""
+        if self.first is not None:
+            rows = slice(self.first, self.next)
+            tokens, shares = self.tokens[rows].sum(), self.sums / self.sums.sum()
+            topics = largest(shares)
+            found = topics[0], f"{shares[topics[0]]:.4f}", shown(shares, topics), "", ""
+            yield [*self.about(self.first), f"{tokens:g}", int(self.held[rows].all()), *found]
 
     def copy_to(self, file):
         """Write all rows to a file."""
-        self.write(self.left_out(len(self.inputs)))
+        self.write(self.unit())
         self.file.seek(0)
         file.writelines(self.file)
 
-    def rows(self, start, shares):
-        """The largest topic, and all topics above the least share in descending order."""
-        for i, row in enumerate(shares, start=start):
-            yield from self.left_out(int(self.numbers[i]))
-            topics = largest(row)
-            found = f"{self.tokens[i]:g}", self.held[i], topics[0], f"{row[topics[0]]:.4f}", shown(row, topics)
-            yield self.row(self.next, *found)
-            self.next += 1
+
+class DocumentsTable(SharesTable):
+    """documents.csv: a row for each document of the input, also for those that are left out."""
+
+    def __init__(self, corpus, held_out):
+        self.inputs, self.numbers = corpus.inputs, corpus.numbers
+        self.optional = [name for name in ("date", "group") if corpus.known(name)]
+        self.optional += ["language"] if corpus.languages else []
+        self.n_written = 0
+        columns = ["number", "file", "row", "id", *self.optional]
+        self.found = (*self.found, "copy_of", "left_out")
+        super().__init__(corpus, held_out, corpus.numbers, columns, lambda i: self.place(corpus.numbers[i]))
+
+    def unit(self):
+        """The row of a document, after those that are left out before it."""
+        for row in super().unit():
+            number = int(self.numbers[self.first])
+            yield from self.left_out(number)
+            self.n_written += 1
+            yield [*row, *self.copied(number)]
+
+    def copy_to(self, file):
+        """Write all rows to a file."""
+        self.write(self.unit())
+        self.first = None
+        self.write(self.left_out(len(self.inputs)))
+        super().copy_to(file)
 
     def left_out(self, stop):
-        """Rows of the documents before number ``stop`` that are left out."""
-        for number in range(self.next, stop):
-            yield self.row(number, 0, "", "", "", "")
-        self.next = stop
+        """Rows of the documents before number ``stop`` that are not written."""
+        for number in range(self.n_written, stop):
+            yield [*self.place(number), 0, "", "", "", "", "", "", *self.copied(number)]
+        self.n_written = stop
 
-    def row(self, number, *found):
-        """A row: the place of a document in the input, what was found, and what it repeats. Numbers count from 1."""
+    def place(self, number):
+        """The place of a document in the input, and what is known of it. Numbers count from 1."""
         document = self.inputs[number]
-        return [
-            number + 1, cell(document.file), document.row or "", cell(document.name),
-            *(cell(getattr(document, name)) for name in self.optional), *found, "", "",
-            document.copy_of + 1 or "", document.missing,
-        ]  # fmt: skip
+        known = (cell(getattr(document, name)) for name in self.optional)
+        return [number + 1, cell(document.file), document.row or "", cell(document.name), *known]
+
+    def copied(self, number):
+        """The document that a document repeats, and why it is left out."""
+        return [self.inputs[number].copy_of + 1 or "", self.inputs[number].missing]
+
+
+def tables_of_documents(corpus, held_out):
+    """The tables of documents and, if they are cut, of chapters and passages, by their file names."""
+    tables = {DOCUMENTS: DocumentsTable(corpus, held_out)}
+    if not corpus.is_cut:
+        return tables
+    numbers, places, titles = corpus.numbers, corpus.texts.places, corpus.texts.chapters
+    at = positions(corpus.numbers, tables[DOCUMENTS].tokens)
+
+    def about(i):
+        return [numbers[i] + 1, cell(corpus.inputs[numbers[i]].name), cell(titles[i])]
+
+    if any(titles):
+        new = (np.diff(numbers, prepend=-1) != 0) | np.append(True, titles[1:] != titles[:-1])
+        tables[CHAPTERS] = SharesTable(
+            corpus, held_out, np.cumsum(new), ["number", "id", "chapter"], about
+        )
+    tables[PASSAGES] = SharesTable(
+        corpus, held_out, np.arange(len(numbers)), ["number", "id", "chapter", "passage", "position"],
+        lambda i: [*about(i), places[i], f"{at[i]:.4f}"],
+    )  # fmt: skip
+    return tables
 
 
 def largest(shares):
@@ -112,12 +176,15 @@ def word_rows(model, corpus):
 
 
 def strata_tables(data):
-    """The file names and rows of over_time.csv and by_group.csv, of the data of a report."""
+    """The file names and rows of the tables of shares over time, by group and by position, of the data of a report."""
     for i, stratum in enumerate(data["strata"]):
-        timed = stratum["label"] == LABEL
-        columns = ["period" if timed else "group", "documents", "few_documents", "topic", "name"]
+        first, name = {TIME: ("period", OVER_TIME), GROUPS: ("group", BY_GROUP)}.get(
+            stratum["label"], ("position", BY_POSITION)
+        )
+        unit = "passages" if name == BY_POSITION else "documents"
+        columns = [first, unit, f"few_{unit}", "topic", "name"]
         columns += ["mean_document_share", "more_frequent_words", "less_frequent_words"]
-        yield OVER_TIME if timed else BY_GROUP, [columns, *strata_rows(i, data)]
+        yield name, [columns, *strata_rows(i, data)]
 
 
 def strata_rows(i, data):

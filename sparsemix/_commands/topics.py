@@ -17,7 +17,7 @@ from sparsemix import blocks
 from sparsemix._commands.conclusion import Learned, conclude
 from sparsemix._commands.console import printable, warn
 from sparsemix._commands.outputs import Outputs
-from sparsemix._commands.quality import MOST_TOKENS, Again, NotAgain, default_number, too_many_topics
+from sparsemix._commands.quality import MOST_TOKENS, RUNS, Again, NotAgain, default_number, too_many_topics
 from sparsemix._commands.reading.corpus import Words, read_corpus
 from sparsemix._commands.reading.formats.records import Fields
 from sparsemix._commands.topics_options import (
@@ -31,6 +31,7 @@ from sparsemix._commands.topics_options import (
     add_options,
 )
 from sparsemix._engine.threads import interrupts_wait
+from sparsemix.topics import consensus_topics
 
 # Bytes of a block on disk, and of an entry of the counts.
 BLOCK_BYTES, BYTES = 1 << 24, 8
@@ -98,26 +99,26 @@ def learn(options, outputs):
         ),
         drop_copies=options.copies == "drop", passages=options.passages, scratch=outputs.scratch,
     )  # fmt: skip
-    learned, held_out = split(corpus.counts.shape[0], options.held_out)
+    learned, held_out = split(corpus.numbers, options.held_out)
     changes = " (--n-components changes the number of topics)" if options.n_components is None else ""
     options.n_components = options.n_components or default_number(corpus.counts)
     if told := too_many_topics(corpus.counts, len(learned), options.n_components):
         corpus.warnings += (told,)
-    topics = f"{options.n_components} topics from {len(learned):,} documents, {len(held_out):,} held out{changes}"
+    unit = "passages" if corpus.is_cut else "documents"
+    topics = f"{options.n_components} topics from {len(learned):,} {unit}, {len(held_out):,} held out{changes}"
     describe(corpus, topics)
     model = estimator(options, corpus.counts.shape[1])
     watched = watch(model, corpus.counts[held_out[::2]])
     # documents that end the fit must not score it
     scored = held_out[1::2] if watched else held_out
     data = corpus.rows[learned] if corpus.folder is None else shuffled_blocks(corpus, learned, options.random_state)
-    model, seconds, whole = fit(model, data, checkpoint=options.checkpoint, **watched)
+    model, seconds, again = fit_runs(model, data, options, corpus, watched)
     # a loaded model transforms texts elsewhere: without this terminal's output and this machine's threads
     model.set_params(verbose=0, n_jobs=None)
     vars(model).pop("_stop_after", None)
     step = "counts" if corpus.sequences is None else "sequences"
     outputs.save_model(Pipeline([(step, corpus.vectorizer), ("topics", model)]))
     model.set_params(n_jobs=options.n_jobs)
-    again = fit_again(model, data, corpus, options, whole, watched)
     return Learned(corpus, model, seconds, held_out, scored, again)
 
 
@@ -142,11 +143,22 @@ def watch(model, held_out):
     return {"validation_data": held_out} if able else {}
 
 
-def split(n_documents, fraction):
-    """Sorted indices of the training documents and of the held-out documents."""
-    n_held_out = min(round(fraction * n_documents), MAX_HELD_OUT, n_documents - 1)
+def split(numbers, fraction):
+    """Sorted indices of the rows to learn from and of held-out rows, from the numbers of their documents.
+
+    Passages of one document are held out together, unless there is one document only.
+    """
+    documents = np.unique(numbers, return_inverse=True)[1]
+    if documents[-1] == 0:
+        documents = np.arange(len(numbers))
+    sizes, n_documents = np.bincount(documents), documents[-1] + 1
     order = np.random.RandomState(0).permutation(n_documents)  # every seed is scored by the same documents
-    return np.sort(order[n_held_out:]), np.sort(order[:n_held_out])
+    most = min(round(fraction * len(numbers)), MAX_HELD_OUT, len(numbers) - 1)
+    chosen = order[np.cumsum(sizes[order]) <= most]
+    if not len(chosen) and most:
+        chosen = order[:1]
+    held_out = np.isin(documents, chosen)
+    return np.flatnonzero(~held_out), np.flatnonzero(held_out)
 
 
 def describe(corpus, topics):
@@ -158,7 +170,8 @@ def describe(corpus, topics):
     for why, n in corpus.left_out.items():
         print(f"left out: {n:,} documents ({why})")
     n_tokens, (n, n_words) = corpus.counts.sum(dtype=np.float64), corpus.counts.shape
-    print(f"{n:,} documents, {n_tokens:,.0f} tokens of {n_words:,} words; {topics}", flush=True)
+    unit = f"passages of {len(np.unique(corpus.numbers)):,} documents" if corpus.is_cut else "documents"
+    print(f"{n:,} {unit}, {n_tokens:,.0f} tokens of {n_words:,} words; {topics}", flush=True)
 
 
 def shuffled_blocks(corpus, learned, random_state):
@@ -188,22 +201,40 @@ def fit(model, X, **arguments):
     return model, time.perf_counter() - start, whole
 
 
-def fit_again(model, X, corpus, options, whole, watched):
-    """The comparison with a fit of another seed, or the reason why there is none."""
-    if not whole:
-        return NotAgain("the fit was interrupted")
+def number_of_runs(options, corpus):
+    """The number of seeds, and why there is only one."""
+    if options.runs is not None:
+        return options.runs, "one run was asked for"
     if options.estimator in IN_ORDER or options.seconds is not None or options.checkpoint is not None:
-        return NotAgain("the fit takes long")
+        return 1, "the fit takes long"
     if corpus.folder is not None or corpus.counts.sum(dtype=np.float64) > MOST_TOKENS:
-        return NotAgain(f"more than {MOST_TOKENS:,} words")
-    print("second fit, with another seed, to see which topics it finds again", flush=True)
-    seed = (options.random_state + 1) % (1 << 32)
-    other = clone(model).set_params(random_state=seed)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the first fit has warned
-        try:
-            other.fit(X, **watched)
-        except KeyboardInterrupt:
-            print("interrupted: the comparison with another seed is left out", file=sys.stderr)
-            return NotAgain("interrupted")
-    return Again(model, other, options.n_top_words)
+        return 1, f"more than {MOST_TOKENS:,} words"
+    return RUNS, ""
+
+
+def fit_runs(model, data, options, corpus, watched):
+    """The fit from the consensus of several seeds, the seconds of all fits, and how many seeds find each topic.
+
+    After an interrupt, or with one seed, it is the fit of the first seed.
+    """
+    n_runs, reason = number_of_runs(options, corpus)
+    first, seconds, whole = fit(model, data, checkpoint=options.checkpoint, **watched)
+    if not whole or n_runs == 1:
+        return first, seconds, NotAgain(reason if whole else "the fit was interrupted")
+    runs = [first]
+    for i in range(1, n_runs + 1):
+        last = i == n_runs
+        told = "last run, from the consensus of all" if last else f"run {i + 1} of {n_runs}, with another seed"
+        print(told, flush=True)
+        start = consensus_topics(runs).components if last else first.init_params
+        seed = options.random_state if last else (options.random_state + i) % (1 << 32)
+        other = clone(first).set_params(random_state=seed, init_params=start, verbose=0)
+        other._stop_after = options.seconds
+        other, more, whole = fit(other, data, **watched)
+        seconds += more
+        if not whole:
+            return first, seconds, NotAgain("interrupted")
+        runs.append(other)
+    final = runs.pop()
+    final.set_params(init_params=first.init_params)  # a saved model needs no second table of topics
+    return final, seconds, Again(final, runs, options.n_top_words)

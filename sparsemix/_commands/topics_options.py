@@ -1,6 +1,6 @@
 """Options of the command ``sparsemix topics``."""
 
-from sparsemix._commands.console import count_or_fraction, fraction, n_threads, positive, seed
+from sparsemix._commands.console import count_or_fraction, fraction, n_threads, not_negative, positive, seed
 from sparsemix._commands.reading.corpus import KINDS
 
 # Epochs without --max-iter: None follows the length of documents; and if --seconds ends the fit.
@@ -51,8 +51,9 @@ def add_corpus_options(add):
     add("--date", help="field with the date, for topic shares over time")
     add("--date-format", metavar="FORMAT",
         help="format of the dates, such as %%d/%%m/%%Y or %%m/%%d/%%y (default: recognised)")  # fmt: skip
-    add("--passages", type=positive(int), metavar="N",
-        help="cut documents into passages of about N words (default: 300 for a single long text, else whole documents)")
+    add("--passages", type=not_negative, metavar="N",
+        help="cut documents into passages of about N words, and add the topics of passages up; 0 keeps documents whole "
+        "(default: 300 if half of the documents have 1,500 words or more)")  # fmt: skip
     add("--copies", choices=("keep", "drop"), default="keep",
         help="what to do with a text that equals an earlier one (default: keep, and count them)")  # fmt: skip
     add("--group", help="field with the group, for topic shares by group; 'folder' groups files by their folder")
@@ -95,5 +96,8 @@ def add_model_options(add):
     add("--held-out", type=fraction, default=0.1,
         help=f"fraction of documents for the score, at most {MAX_HELD_OUT} documents (default: 0.1)")  # fmt: skip
     add("--n-top-words", type=positive(int), default=10, help="words listed for each topic (default: %(default)s)")
+    add("--runs", type=positive(int), metavar="R",
+        help="seeds to fit; with several, the topics are those of one more fit, which starts from their consensus, and "
+        "the report says how many seeds find each topic (default: 3 for up to 500,000 words, else 1)")  # fmt: skip
     add("--n-jobs", type=n_threads, default=-1, help="number of threads (default: all cores)")
     add("--random-state", type=seed, default=0, help="random seed (default: %(default)s)")

@@ -18,6 +18,8 @@ from sparsemix.skipgram._input import check_sequences, counts_of
 # Rows of doc_topic in memory at once.
 BLOCK = 4096
 MOST_BINS, MOST_GROUPS = 60, 30
+# Bins of positions in a document.
+FEWEST_PARTS, MOST_PARTS = 3, 10
 # The mean share of fewer documents is chance: with shares of 0 and 1 its standard error is up to 0.11.
 FEW = 20
 
@@ -60,16 +62,17 @@ class Gathered(NamedTuple):
         return float(self.word_counts.sum())
 
 
-def gather(model, X, n_documents=3, strata=(), observe=None):
+def gather(model, X, n_documents=3, strata=(), observe=None, weights_of_rows=None):
     """Read all documents once and collect statistics, with a number of representative documents per topic.
 
-    ``strata`` are arrays with the bin of each document, -1 for none. ``observe`` is called with the first row and the
-    shares (n, K) of each block.
+    ``strata`` are arrays with the bin of each document, -1 for none, whose means have ``weights_of_rows``. ``observe`` is
+    called with the first row and the shares (n, K) of each block.
     """
     n_components = len(model.components_)
     weights, word_counts = np.zeros(n_components), np.zeros(X.shape[1])
     shares, documents = np.zeros((n_components, 0)), np.zeros((n_components, 0), dtype=np.int64)
     sums = [np.zeros((max(0, int(codes.max(initial=-1))) + 1, n_components)) for codes in strata]
+    parts = np.ones(X.shape[0]) if weights_of_rows is None else weights_of_rows
     usage = Usage(model.components_, [len(total) for total in sums]) if strata else None
     for rows in gen_batches(X.shape[0], BLOCK):
         doc_topic = shares_of(model, X.rows[rows])
@@ -80,7 +83,7 @@ def gather(model, X, n_documents=3, strata=(), observe=None):
         word_counts += np.asarray(counts.sum(axis=0), dtype=np.float64).ravel()
         for codes, total in zip(strata, sums, strict=True):
             known = np.flatnonzero(codes[rows] >= 0)
-            np.add.at(total, codes[rows][known], doc_topic[known])
+            np.add.at(total, codes[rows][known], parts[rows][known, None] * doc_topic[known])
         if strata:
             usage.add([codes[rows] for codes in strata], doc_topic, counts)
         shares = np.hstack([shares, doc_topic.T])
@@ -88,8 +91,8 @@ def gather(model, X, n_documents=3, strata=(), observe=None):
         documents = np.hstack([documents, numbers])
         best = np.argsort(-shares, axis=1, kind="stable")[:, :n_documents]
         shares, documents = np.take_along_axis(shares, best, axis=1), np.take_along_axis(documents, best, axis=1)
-    means = [total / np.maximum(np.bincount(codes[codes >= 0], minlength=len(total)), 1)[:, None]
-             for codes, total in zip(strata, sums, strict=True)]  # fmt: skip
+    # totals of shares are the weights of the bins
+    means = [total / np.where((weight := total.sum(axis=1, keepdims=True)) > 0, weight, 1.0) for total in sums]
     return Gathered(weights / (weights.sum() or 1.0), documents, shares, means, usage, word_counts)
 
 
@@ -179,6 +182,24 @@ def bins_of_dates(days):
         labels, start = labels[-4 * MOST_BINS :], number(last) + 1 - 4 * MOST_BINS
     codes = np.array([-1 if day is None else max(-1, number(day) - start) for day in days])
     return codes, labels
+
+
+def positions(parts_of, tokens):
+    """Where the middle of each part is in its document, from 0 to 1; parts of a document follow each other."""
+    after = np.cumsum(tokens)
+    new = np.append(True, parts_of[1:] != parts_of[:-1])
+    document, before = np.cumsum(new) - 1, (after - tokens)[new]
+    totals = np.append(before[1:], after[-1]) - before
+    return (after - tokens / 2 - before[document]) / totals[document]
+
+
+def bins_of_positions(parts_of, tokens):
+    """Bins of parts by their position in the document, and labels; no label if documents have few parts."""
+    n_bins = int(min(MOST_PARTS, np.median(np.unique(parts_of, return_counts=True)[1])))
+    if n_bins < FEWEST_PARTS:
+        return np.full(len(parts_of), -1), []
+    labels = [f"{100 * b / n_bins:.0f} to {100 * (b + 1) / n_bins:.0f} %" for b in range(n_bins)]
+    return (positions(parts_of, tokens) * n_bins).astype(int), labels
 
 
 def bins_of_groups(values):

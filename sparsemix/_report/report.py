@@ -12,7 +12,7 @@ import numpy as np
 from sparsemix._estimator.parameters import plain_arguments
 from sparsemix._estimator.writing import local_path, replacing
 from sparsemix._report.dates import days_of, is_blank
-from sparsemix._report.gathering import FEW, bins_of_dates, bins_of_groups, check_documents, gather
+from sparsemix._report.gathering import FEW, bins_of_dates, bins_of_groups, bins_of_positions, check_documents, gather
 from sparsemix._report.layout import MOST_TOPICS, affinities, similar_topics, topic_map, topic_tree
 from sparsemix._report.naming import check_names
 from sparsemix._report.page import html_page
@@ -27,6 +27,7 @@ from sparsemix.metrics._topics import mean_topic, most_distinctive
 DOCUMENTS, OF_TOPIC = 1000, 5
 WORDS, WORDS_OF_MANY, MANY = 20, 12, 300
 OVER_TIME, BY_GROUP = "Mean document share over time", "Mean document share by group"
+BY_POSITION = "Mean share by position in the document"
 # Records of a fit that are plotted as curves.
 CURVES = {
     "score": "Held-out log-likelihood per token",
@@ -49,6 +50,7 @@ def report(
     names: Any = None,
     dates: Sequence[Any] | None = None,
     groups: Sequence[Any] | None = None,
+    parts_of: Sequence[Any] | None = None,
     title: str = "Topics",
     facts: Sequence[tuple[str, str]] = (),
     n_documents: int | None = None,
@@ -84,6 +86,10 @@ def report(
     groups : sequence, default=None
         Groups of documents, such as authors or sections; None or "" for a document without a group. The page has the
         numbers of documents without a date or group.
+    parts_of : sequence, default=None
+        The document of which each row is a part, such as a passage of a book; parts of a document follow each other.
+        Then means over time and by group count each document once, by the tokens of its parts, and the page shows where
+        in the documents each topic is.
     title : str, default="Topics"
         Heading of the page.
     facts : sequence of (str, str), default=()
@@ -124,10 +130,11 @@ def report(
         model, X, vocabulary, documents = parts_of_pipeline(model, X, vocabulary, documents)
     X = check_documents(model, X)
     feature_names, facts = words_of(model, vocabulary, X.shape[1], list(facts))
-    documents, names, dates, groups = (
+    documents, names, dates, groups, parts_of = (
         per_document(values, name, X.shape[0])
-        for values, name in ((documents, "documents"), (names, "names"), (dates, "dates"), (groups, "groups"))
-    )
+        for values, name in ((documents, "documents"), (names, "names"), (dates, "dates"), (groups, "groups"),
+                             (parts_of, "parts_of"))
+    )  # fmt: skip
     components = model.components_
     n_topics = len(components)
     per_topic = max(1, min(OF_TOPIC, DOCUMENTS // n_topics)) if n_documents is None else n_documents
@@ -138,9 +145,14 @@ def report(
     strata = [(label, *bins(values)) for label, bins, values in
               ((OVER_TIME, bins_of_dates, days), (BY_GROUP, bins_of_groups, groups))
               if values is not None]  # fmt: skip
+    tokens, of_document = np.asarray(X.counts.sum(axis=1), dtype=np.float64).ravel(), None
+    if parts_of is not None:
+        parts_of = np.unique(np.asarray(parts_of, dtype=object).astype(str), return_inverse=True)[1]
+        of_document = tokens / np.maximum(np.bincount(parts_of, tokens), 1e-300)[parts_of]
+        strata.append((BY_POSITION, *bins_of_positions(parts_of, tokens)))
     known = {label for label, _ in facts}
     facts += [fact for fact in missing_facts(days, groups, strata) if fact[0] not in known]
-    gathered = gather(model, X, per_topic, [codes for _, codes, _ in strata], observe)
+    gathered = gather(model, X, per_topic, [codes for _, codes, _ in strata], observe, of_document)
     coherence, remark = coherence_of(components, X.counts, min(10, X.shape[1]))
     if remark:
         facts.append(("coherence (mean NPMI)", remark))
@@ -170,7 +182,7 @@ def report(
         record["about"] = [str(value) for value in about if not is_blank(value)]
     data = {
         "title": title,
-        "facts": [[str(label), str(value)] for label, value in [*sizes(X, gathered, n_topics), *facts]],
+        "facts": [[str(label), str(value)] for label, value in [*sizes(X, gathered, n_topics, parts_of), *facts]],
         "made": f"sparsemix {__version__}, {date.today().isoformat()}",
         "nTokens": gathered.n_tokens,
         "few": FEW,
@@ -183,7 +195,7 @@ def report(
         "topics": topics,
         "tree": dict(zip(("merges", "order"), (part.tolist() for part in topic_tree(affinity)), strict=True)),
         "strata": [
-            {"label": label, "bins": labels, "sizes": np.bincount(codes[codes >= 0], minlength=len(labels)).tolist()}
+            {"label": label, "bins": labels, "sizes": sizes_of_bins(label, codes, len(labels), parts_of)}
             for label, codes, labels in strata
         ],
         "documents": told,
@@ -363,9 +375,19 @@ def missing_facts(dates, groups, strata):
     return facts
 
 
-def sizes(X, gathered, n_topics):
+def sizes_of_bins(label, codes, n_bins, parts_of):
+    """Numbers of the documents in bins; of passages in bins of their position."""
+    rows = np.flatnonzero(codes >= 0)
+    if parts_of is not None and label != BY_POSITION:
+        rows = rows[np.unique(np.column_stack([codes[rows], parts_of[rows]]), axis=0, return_index=True)[1]]
+    return np.bincount(codes[rows], minlength=n_bins).tolist()
+
+
+def sizes(X, gathered, n_topics, parts_of):
     """Sizes of the data, which every report lists first."""
-    numbers = ("documents", X.shape[0]), ("words", gathered.n_tokens), ("vocabulary", X.shape[1]), ("topics", n_topics)
+    whole = [] if parts_of is None else [("whole documents", parts_of.max() + 1)]
+    rows = "documents" if parts_of is None else "passages", X.shape[0]
+    numbers = *whole, rows, ("words", gathered.n_tokens), ("vocabulary", X.shape[1]), ("topics", n_topics)
     return [(label, f"{value:,.0f}") for label, value in numbers]
 
 

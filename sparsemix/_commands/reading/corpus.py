@@ -13,7 +13,7 @@ from sparsemix._commands.reading.counting import count_words, read_counts
 from sparsemix._commands.reading.formats.files import ENDINGS, Tally, check_encoding, checked_lines, on_disk, open_text
 from sparsemix._commands.reading.formats.kinds import READERS, files_of, kind_of_file, read_file
 from sparsemix._commands.reading.formats.records import NO_KNOWN_WORD, Document, Fields
-from sparsemix._commands.reading.passages import cut, is_wrapped
+from sparsemix._commands.reading.passages import is_wrapped, words_of_passages
 from sparsemix._commands.reading.texts import Texts, read_texts
 from sparsemix._commands.reading.words.languages import find_stop_words, main_languages
 from sparsemix._commands.reading.words.tokens import learn_tokenizer
@@ -33,9 +33,9 @@ KINDS = ("auto", *READERS, *COUNTS)
 class Corpus:
     """Word counts, and everything needed to describe them and to count new texts in the same way.
 
-    ``inputs`` are all documents of the input; row i of the counts is document ``numbers[i]`` of them. ``sequences``
-    holds the same words in their order, for estimators that read sequences. ``folder`` holds counts that are on disk.
-    ``facts`` are labels and values that describe the texts.
+    ``inputs`` are all documents of the input; row i of the counts is document ``numbers[i]`` of them, or a passage of
+    it. ``sequences`` holds the same words in their order, for estimators that read sequences. ``folder`` holds counts
+    that are on disk. ``facts`` are labels and values that describe the texts.
     """
 
     counts: sparse.csr_matrix
@@ -65,8 +65,16 @@ class Corpus:
 
     @property
     def names(self):
-        """Names of the documents."""
-        return self.values("name")
+        """Names of the documents, or of their passages."""
+        names = self.values("name")
+        if not self.is_cut:
+            return names
+        return [f"{name}, passage {n}" for name, n in zip(names, self.texts.places, strict=True)]
+
+    @property
+    def is_cut(self):
+        """Whether rows are passages of documents."""
+        return self.texts is not None and self.texts.places is not None
 
     @property
     def languages(self):
@@ -127,10 +135,12 @@ def read_corpus(
                    for file in (files_of(path, glob) if kind == "folder" else [path]) if file.exists())  # fmt: skip
         folder = scratch() if scratch is not None and size > LARGE and not words.in_order else None
         documents = read_file(path, kind, glob=glob, encoding=encoding, fields=fields, tally=tally)
-        texts, inputs = read_texts(cut(documents, passages, tally), folder, drop_copies)
+        texts, inputs = read_texts(documents, folder, drop_copies)
         if not len(texts):
             raise ValueError(f"{path} {'has no documents' if size else 'is empty'}.")
-        facts = tally.facts | describe(inputs, texts.rows, tally)
+        facts = tally.facts | describe(inputs, texts.rows)
+        if n_words := words_of_passages(passages, texts.sizes):
+            facts["passages"] = cut(texts, n_words, passages is None)
         choose_words(vectorizer, words, texts, [inputs[i].language for i in texts.rows], encoding, facts)
         try:
             counts, sequences = count_words(vectorizer, texts, folder)
@@ -176,19 +186,25 @@ def corpus_of_counts(counts, words):
     return Corpus(counts, vectorizer_of(words), inputs, np.arange(n))
 
 
-def describe(inputs, rows, tally):
-    """Languages of the documents, most frequent first, passages and copies."""
+def describe(inputs, rows):
+    """Languages of the documents, most frequent first, and copies."""
     seen = Counter(inputs[i].language for i in rows)
     found = [(language, seen[language]) for language in main_languages(seen)]
     if rest := seen.total() - sum(n for _, n in found):
         found.append(("not recognised", rest))
     found = ", ".join(f"{language} {n:,}" for language, n in sorted(found, key=lambda pair: -pair[1]))
     facts = {"languages": found}
-    if tally.passages:
-        facts["passages"] = f"{len(rows):,} of about {tally.passages} words (--passages N changes it)"
     if n := sum(inputs[i].copy_of >= 0 for i in rows):
         facts["copies of other documents"] = f"{n:,} (--copies drop leaves them out)"
     return facts
+
+
+def cut(texts, n_words, by_default):
+    """Cut texts into passages, and describe them."""
+    median, n = np.median(texts.sizes), len(texts)
+    texts.cut(n_words)
+    long = f", since half of the {n:,} documents have {median:,.0f} words or more" if by_default else ""
+    return f"{len(texts):,} of about {n_words} words{long} (--passages 0 keeps documents whole)"
 
 
 def choose_words(vectorizer, words, texts, languages, encoding, facts):
@@ -218,7 +234,7 @@ def without_empty_documents(corpus, path):
         raise ValueError(f"{path} has no document with a word of the vocabulary.")
     if full.all():
         return corpus
-    for number in corpus.numbers[~full]:
+    for number in np.setdiff1d(corpus.numbers[~full], corpus.numbers[full]):
         corpus.inputs[number] = replace(corpus.inputs[number], missing=NO_KNOWN_WORD)
     if corpus.texts is not None:
         corpus.texts.keep(full)

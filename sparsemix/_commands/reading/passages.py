@@ -1,22 +1,32 @@
-"""Passages of long texts, so that a book gives many documents."""
+"""Chapters and passages of long texts, so that a book gives many documents."""
 
 import re
-from dataclasses import replace
-from itertools import chain, islice
+from itertools import islice
 
-# Words of a passage; a single text of at least the second number of words is divided by default.
-WORDS, LONG = 300, 1500
+import numpy as np
+
+# Words of a passage; documents are cut by default if half of them have at least the second number of words. A script
+# without spaces has a "word" of the third number of characters.
+WORDS, LONG, UNSPACED = 300, 1500, 20
 # Ends of sentences and paragraphs, at which a passage preferably ends; characters of a "word" without spaces.
 END = re.compile(r"[.!?。！？…][\"'”’»)\]]*\s+|[。！？]|\n\s*\n")
-WORD = re.compile(r"\S{1,20}")
+WORD = re.compile(rf"\S{{1,{UNSPACED}}}")
+# Headings of chapters: their form, the least number of them, the share that counts up, the words after each, at least
+# and on average (numbers of pages have fewer), and the characters around it with an empty line.
+HEADING = re.compile(
+    r"^[ \t#*_]*(?:(?P<word>[^\W\d_]{2,20})[ \t]+)?(?P<number>\d{1,3}|[IVXLCivxlc]{1,8})(?!\w)[.:)]?"
+    r"(?:[ \t.:—–-]+[^\n]{0,80})?\r?$", re.MULTILINE
+)
+LEAST_CHAPTERS, MOST_IN_ORDER, LEAST_WORDS, MEAN_WORDS, NEAR = 3, 0.7, 100, 700, 9
+ROMAN = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100}
 # Lines are parts of one wrapped text if most of the first lines have nearly the maximum length, and enough of them
 # begin in the middle of a sentence or contain the end of one. In order: the number of lines to examine, the maximum
 # length in letters, the share of it that counts as nearly, and the two shares of lines.
 LOOKED_AT, WRAPPED, FULL, CONTINUED, ENDED = 2000, 120, 0.75, 0.25, 0.1
 
 
-def passages(text, n_words):
-    """Cut a text into passages of about this many words: at the first end of a sentence or paragraph after them."""
+def spans(text, n_words):
+    """Beginnings and ends of passages of about this many words: up to the first end of a sentence or paragraph."""
     words = [match.start() for match in WORD.finditer(text)]
     start = 0
     while len(words) - start >= 1.5 * n_words:
@@ -25,29 +35,72 @@ def passages(text, n_words):
         end = END.search(text, least, most)
         place = end.end() if end else least
         stop = next(i for i in range(start + n_words, len(words)) if words[i] >= place)
-        yield text[words[start] : words[stop]].strip()
+        yield words[start], words[stop]
         start = stop
     if start < len(words):
-        yield text[words[start] :].strip()
+        yield words[start], len(text)
 
 
-def cut(documents, n_words, tally):
-    """Cut documents into passages and name them. With None for ``n_words``, only a single long text is cut."""
-    documents = iter(documents)
-    if n_words is None:
-        first = list(islice(documents, 2))
-        documents = chain(first, documents)
-        if len(first) != 1 or len(WORD.findall(first[0].text)) < LONG:
-            yield from documents
-            return
-        n_words = WORDS
-    tally.passages = n_words
-    for document in documents:
-        if not document.text.strip():
-            yield document
-            continue
-        for number, passage in enumerate(passages(document.text, n_words), start=1):
-            yield replace(document, text=passage, name=f"{document.name}, passage {number}")
+def passages(text, n_words):
+    """Chapter, beginning and end of each passage, which is in one chapter. Text before the first one has no title."""
+    starts = [("", 0), *chapters(text)]
+    for (title, start), (_, stop) in zip(starts, [*starts[1:], ("", len(text))], strict=True):
+        yield from ((title, start + begin, start + end) for begin, end in spans(text[start:stop], n_words))
+
+
+def size_of(plain):
+    """Number of words of a text whose words are separated by single spaces; a script without spaces has long ones."""
+    return max(plain.count(" ") + 1, len(plain) // UNSPACED) if plain else 0
+
+
+def words_of_passages(given, sizes):
+    """Words of a passage, or None for whole documents: by default, the median of their sizes decides."""
+    if given is None and len(sizes) and np.median(sizes) >= LONG:
+        return WORDS
+    return given or None
+
+
+def chapters(text):
+    """Titles and beginnings of the chapters of a text; none if it has no headings with consecutive numbers.
+
+    A heading is a line that begins with a word and a number, such as "CHAPTER IV. Home", or with a number, such as "12",
+    if the line before or after it is empty. The numbers of headings with one word count up, and may begin again in a
+    next part.
+    """
+    found = {}
+    for match in HEADING.finditer(text):
+        before, after = text[max(0, match.start() - NEAR) : match.start()], text[match.end() : match.end() + NEAR]
+        lines = before[len(before.rstrip()) :].count("\n"), after[: len(after) - len(after.lstrip())].count("\n")
+        if match["word"] or max(lines) > 1 or not match.start():
+            found.setdefault((match["word"] or "").casefold(), []).append(match)
+    best = []
+    for matches in found.values():
+        numbers = [number_of(match["number"]) for match in matches]
+        kept = [
+            match for match, number, before in zip(matches, numbers, [0, *numbers], strict=False)
+            if number == before + 1 or (number == 1 and before > 1)
+        ]  # fmt: skip
+        if len(kept) >= MOST_IN_ORDER * len(matches):
+            best = max(best, with_text(kept, text), key=len)
+    enough = len(best) >= LEAST_CHAPTERS and len(WORD.findall(text)) >= MEAN_WORDS * len(best)
+    return [(" ".join(match[0].split()), match.start()) for match in best] if enough else []
+
+
+def with_text(matches, text):
+    """Headings with a chapter of text after them; those of a table of contents have none."""
+    ends = [*(match.start() for match in matches[1:]), len(text)]
+    return [
+        match for match, end in zip(matches, ends, strict=True)
+        if len(text[match.end() : end].split(maxsplit=LEAST_WORDS)) > LEAST_WORDS
+    ]  # fmt: skip
+
+
+def number_of(text):
+    """The value of a number in digits or in Roman numerals."""
+    if text.isdecimal():
+        return int(text)
+    values = [ROMAN[letter] for letter in text.upper()]
+    return sum(-a if a < b else a for a, b in zip(values, [*values[1:], 0], strict=True))
 
 
 def is_wrapped(lines):

@@ -8,6 +8,7 @@ import numpy as np
 
 from sparsemix._commands.reading.formats.files import scratch_file
 from sparsemix._commands.reading.formats.records import COPY, NO_TEXT
+from sparsemix._commands.reading.passages import passages, size_of
 from sparsemix._commands.reading.words.languages import language_of
 
 # Characters of each text that the report can show.
@@ -15,20 +16,47 @@ EXCERPT = 2000
 
 
 class Texts:
-    """Sequence of texts in a temporary file. ``texts[i]`` is the beginning of text i, for the report."""
+    """Sequence of texts in a temporary file. ``texts[i]`` is the beginning of text i, for the report.
+
+    ``rows`` has the number of the document of each text, which is several texts if it is cut into passages. ``sizes``
+    has the words of whole texts. Passages have ``places``, their numbers in the document, and titles of ``chapters``.
+    """
 
     def __init__(self, folder=None):
         self.file = scratch_file(self, folder)
-        self.ends, self.rows = array("q", [0]), None
+        self.ends, self.sizes, self.rows = array("q", [0]), array("q"), None
+        self.bounds = self.places = self.chapters = None
 
-    def append(self, text):
-        """Add a text."""
+    def append(self, text, size):
+        """Add a text with this number of words."""
         self.file.seek(0, os.SEEK_END)
         self.ends.append(self.ends[-1] + self.file.write(text.encode("utf-8", "replace")))
+        self.sizes.append(size)
 
     def keep(self, rows):
-        """Keep the texts with these numbers only."""
-        self.rows = np.asarray(rows) if self.rows is None else self.rows[rows]
+        """Keep the texts with these numbers only, or of this mask."""
+        if self.rows is None:
+            ends, self.rows = np.array(self.ends), np.arange(len(self.sizes))
+            self.bounds, self.sizes = np.column_stack([ends[:-1], ends[1:]]), np.array(self.sizes)
+        for name in ("rows", "bounds", "sizes", "places", "chapters"):
+            value = getattr(self, name)
+            setattr(self, name, None if value is None else value[rows])
+
+    def cut(self, n_words):
+        """Cut texts into passages of about this many words, which do not cross the beginning of a chapter."""
+        rows, bounds, places, titles = [], [], [], []
+        for i, (row, (start, _)) in enumerate(zip(self.rows, self.bounds, strict=True)):
+            text, place, byte = self.read(i), 0, int(start)
+            for number, (title, begin, end) in enumerate(passages(text, n_words), start=1):
+                byte += len(text[place:begin].encode())
+                stop, place = byte + len(text[begin:end].encode()), end
+                rows.append(row)
+                bounds.append((byte, stop))
+                places.append(number)
+                titles.append(title)
+                byte = stop
+        self.rows, self.bounds, self.sizes = np.array(rows), np.array(bounds), None
+        self.places, self.chapters = np.array(places), np.array(titles, dtype=object)
 
     def __len__(self):
         return len(self.rows)
@@ -38,7 +66,7 @@ class Texts:
 
     def read(self, i, most=-1):
         """Text i, or its first bytes."""
-        start, end = self.ends[self.rows[i]], self.ends[self.rows[i] + 1]
+        start, end = self.bounds[i].tolist()
         self.file.seek(start)
         return self.file.read(end - start if most < 0 else min(most, end - start)).decode("utf-8", "ignore")
 
@@ -56,9 +84,9 @@ def read_texts(documents, folder, drop_copies):
         if not missing:
             original = first.setdefault(hash(plain), number)
             missing = COPY if drop_copies and original < number else ""
-        texts.append(document.text)
+        texts.append(document.text, size_of(plain))
         copy_of = original if original < number else -1
         language = language_of(document.text)
         inputs.append(replace(document, text="", missing=missing, copy_of=copy_of, language=language))
-    texts.keep([number for number, document in enumerate(inputs) if not document.missing])
+    texts.keep(np.array([number for number, document in enumerate(inputs) if not document.missing], dtype=int))
     return texts, inputs

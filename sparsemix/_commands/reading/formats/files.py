@@ -37,7 +37,6 @@ class Tally:
     damaged: list = field(default_factory=list)
     skipped: list = field(default_factory=list)
     facts: dict = field(default_factory=dict)
-    passages: int = 0
 
     def clean(self, text):
         """The text in composed characters; replaces and counts undecodable bytes and surrogates."""

@@ -1,0 +1,127 @@
+"""Consensus of fits that differ by their seeds: topics that several of them share."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.optimize import linear_sum_assignment
+from sklearn.utils import Bunch
+
+from sparsemix._estimator.parameters import plain_arguments
+from sparsemix.metrics._checks import read_topics
+
+# Words of each topic that are compared, most probable first.
+COMPARED = 1000
+# Rounds of matching and averaging: more change nothing.
+ROUNDS = 3
+
+
+@plain_arguments
+def consensus_topics(models: Sequence[Any]) -> Any:
+    """Average the topics of several fits, so that conclusions depend less on the seed.
+
+    Topics of all fits are matched one to one with reference topics, and the matched topics are averaged with their
+    likeness as weights; then the averages are the reference. The first reference is the fit that is most like the
+    others. This is consensus clustering of topics as in [1]_, with one topic of each fit in every cluster.
+
+    Give ``components`` as ``init_params`` to one more fit: its topics score better on held-out documents than those of
+    a fit of one seed, and more of them return in a consensus of other seeds. Do not choose one of several fits by its
+    score: the differences between seeds are mostly noise of the held-out documents.
+
+    Parameters
+    ----------
+    models : sequence of estimators or of arrays of shape (n_components, n_words)
+        Two or more fits to the same documents, whose seeds differ.
+
+    Returns
+    -------
+    consensus : :class:`~sklearn.utils.Bunch`
+        With these attributes:
+
+        components : ndarray of shape (n_components, n_words)
+            Consensus topics, in the order of the first reference. A row sums to the topic's mean share of all tokens.
+        topics : ndarray of shape (n_models, n_components)
+            Number of the topic of each model that matches each consensus topic.
+        likeness : ndarray of shape (n_models, n_components)
+            Bhattacharyya coefficient of both: 1 for equal topics, 0 for topics without a common word.
+
+    Raises
+    ------
+    ValueError
+        For fewer than two models, models of different shapes, and topics that are negative or not finite.
+
+    See Also
+    --------
+    choose_n_topics : Compares numbers of topics.
+
+    References
+    ----------
+    .. [1] Kotliar, D. et al. (2019). "Identifying gene expression programs of cell-type identity and cellular activity
+       with single-cell RNA-Seq". eLife 8:e43803.
+
+    Examples
+    --------
+    >>> from sparsemix import SparseSCVB0LDA
+    >>> from sparsemix.datasets import make_bars
+    >>> from sparsemix.topics import consensus_topics
+    >>> X = make_bars(n_samples=500, random_state=0)[0]
+    >>> runs = [SparseSCVB0LDA(10, max_iter=10, random_state=seed).fit(X) for seed in range(3)]
+    >>> consensus = consensus_topics(runs)
+    >>> final = SparseSCVB0LDA(10, max_iter=10, random_state=0, init_params=consensus.components).fit(X)
+    >>> consensus.likeness.shape
+    (3, 10)
+    """
+    models = list(models)
+    if len(models) < 2:
+        raise ValueError(f"models has {len(models)} fits; give two or more, of different seeds")
+    weights = [read_topics(model, f"models[{i}]") for i, model in enumerate(models)]
+    for i, one in enumerate(weights):
+        if one.shape != weights[0].shape:
+            raise ValueError(
+                f"models[{i}] has topics of shape {one.shape}, models[0] of {weights[0].shape}; give fits of one "
+                "number of topics to the same words"
+            )
+    shares = [one.sum(axis=1, dtype=np.float64) for one in weights]
+    topics = [one / total[:, None] for one, total in zip(weights, shares, strict=True)]
+    rooted = [roots(one) for one in topics]
+    reference = topics[most_typical(rooted)]
+    for _ in range(ROUNDS):
+        found = [match(roots(reference), one) for one in rooted]
+        places, likeness = (np.array(part) for part in zip(*found, strict=True))
+        reference = np.zeros_like(reference)
+        for one, place, alike in zip(topics, places, likeness, strict=True):
+            reference += alike[:, None] * one[place]
+        reference /= reference.sum(axis=1, keepdims=True)
+    mean_share = np.mean([total[place] / total.sum() for total, place in zip(shares, places, strict=True)], axis=0)
+    return Bunch(components=mean_share[:, None] * reference, topics=places, likeness=likeness)
+
+
+def roots(weights):
+    """Unit vectors of the roots of word weights, of the most probable words of each row; CSR.
+
+    The product of two is their Bhattacharyya coefficient.
+    """
+    n, v = weights.shape
+    m = min(COMPARED, v)
+    words = np.argpartition(-weights, m - 1, axis=1)[:, :m]
+    values = np.sqrt(np.take_along_axis(weights, words, axis=1).astype(np.float64))
+    values /= np.maximum(np.linalg.norm(values, axis=1, keepdims=True), 1e-300)
+    return sparse.csr_array((values.ravel(), words.ravel(), np.arange(n + 1) * m), shape=(n, v))
+
+
+def match(ours, theirs):
+    """For each of our topics, given by ``roots``, one of theirs and the likeness, so that the sum is largest."""
+    likeness = (ours @ theirs.T).toarray()
+    _, place = linear_sum_assignment(-likeness)
+    return place, likeness[np.arange(len(place)), place]
+
+
+def most_typical(rooted):
+    """The fit whose topics are most like the matched topics of the other fits."""
+    total = np.zeros(len(rooted))
+    for i in range(len(rooted)):
+        for j in range(i):
+            alike = match(rooted[i], rooted[j])[1].sum()
+            total[[i, j]] += alike
+    return int(total.argmax())
