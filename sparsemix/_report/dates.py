@@ -22,6 +22,7 @@ MONTH = re.compile("jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec", re.IGNOREC
 YEAR = re.compile(r"(?<!\d)\d{4}(?!\d)")
 # Rows that a message names.
 MOST_NAMED = 3
+FAR_DATES = "dates far from the rest"
 
 
 class Dates(NamedTuple):
@@ -141,3 +142,11 @@ def days_of(values):
             stacklevel=4,
         )
     return dates.days
+
+
+def far_dates(days, codes, names=None):
+    """Number and examples of the dates that are in no bin; "" without any."""
+    rows = [row for row, (day, code) in enumerate(zip(days, codes, strict=True)) if day is not None and code < 0]
+    some = ", ".join(f"{days[row]} of {row if names is None else names[row]}" for row in rows[:MOST_NAMED])
+    more = ", ..." if len(rows) > MOST_NAMED else ""
+    return f"{len(rows):,} ({some}{more}); they are in no period" if rows else ""

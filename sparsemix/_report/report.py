@@ -11,7 +11,7 @@ import numpy as np
 
 from sparsemix._estimator.parameters import plain_arguments
 from sparsemix._estimator.writing import local_path, replacing
-from sparsemix._report.dates import days_of, is_blank
+from sparsemix._report.dates import FAR_DATES, days_of, far_dates, is_blank
 from sparsemix._report.gathering import FEW, bins_of_dates, bins_of_groups, check_documents, gather
 from sparsemix._report.layout import MOST_TOPICS, affinities, similar_topics, topic_map, topic_tree
 from sparsemix._report.naming import check_names
@@ -139,7 +139,7 @@ def report(
               ((OVER_TIME, bins_of_dates, days), (BY_GROUP, bins_of_groups, groups))
               if values is not None]  # fmt: skip
     known = {label for label, _ in facts}
-    facts += [fact for fact in missing_facts(days, groups, strata) if fact[0] not in known]
+    facts += [fact for fact in missing_facts(days, groups, strata, names) if fact[0] not in known]
     gathered = gather(model, X, per_topic, [codes for _, codes, _ in strata], observe)
     coherence, remark = coherence_of(components, X.counts, min(10, X.shape[1]))
     if remark:
@@ -350,16 +350,16 @@ def per_document(values, name, n_documents):
     return values if convert is None else convert()
 
 
-def missing_facts(dates, groups, strata):
-    """Numbers of documents without a date or group, and of those before the first period."""
+def missing_facts(dates, groups, strata, names):
+    """Numbers of documents without a date or group, and of those whose dates are in no period."""
     facts = []
     if dates is not None and (n := sum(day is None for day in dates)):
         facts.append(("documents without a date", f"{n:,}"))
     if groups is not None and (n := sum(is_blank(group) for group in groups)):
         facts.append(("documents without a group", f"{n:,}"))
-    for label, codes, labels in strata:
-        if label == OVER_TIME and labels and (n := int((codes < 0).sum()) - sum(day is None for day in dates)):
-            facts.append((f"documents before {labels[0]}, not in a period", f"{n:,}"))
+    for label, codes, _ in strata:
+        if label == OVER_TIME and (far := far_dates(dates, codes, names)):
+            facts.append((FAR_DATES, far))
     return facts
 
 

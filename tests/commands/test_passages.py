@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -180,3 +181,11 @@ def test_the_command_reads_dates_of_several_countries_and_asks_for_their_order(t
     said, periods = dated(tmp_path, capsys, ["31.01.2020", "", "soon"] * 8)
     assert "documents without a date: 16 (8 dates are not read)\n" in said.out
     assert sum(periods.values()) == 8
+
+
+def test_the_command_counts_and_names_dates_far_from_the_rest(tmp_path, capsys):
+    said, periods = dated(tmp_path, capsys, ["9999-12-31", *["2020-01-31", "2020-02-01"] * 12])
+    assert periods == {"2020-01-31": 12, "2020-02-01": 12}
+    assert re.search(r"^dates far from the rest +1 \(9999-12-31 of apple pear plum\); they are in no period$", said.out,
+                     re.MULTILINE)  # fmt: skip
+    assert (tmp_path / "out" / "report.html").read_text().count('["dates far from the rest"') == 1

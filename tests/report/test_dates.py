@@ -10,6 +10,7 @@ import pytest
 
 from sparsemix import SparseSCVB0LDA, report
 from sparsemix._report.dates import read_dates
+from sparsemix._report.gathering import MARGIN, bins_of_dates
 from sparsemix.datasets import make_bars
 
 DAYS = [date(2019, 12, 25) + timedelta(days=9 * i) for i in range(60)]
@@ -116,12 +117,58 @@ def test_complete_dates_and_groups_say_nothing(fitted):
     assert not [label for label in facts(page) if "without" in label]
 
 
-def test_documents_before_the_first_period_are_counted(fitted):
-    page = report(*fitted, dates=[1000, 1001, *[2020] * 28])
-    assert [value for label, value in facts(page).items() if label.startswith("documents before ")] in ([], ["2"])
-    page = report(*fitted, dates=[date(1, 1, 1), date(2, 1, 1), *[date(2900, 1, 1)] * 28])
-    (n,) = [value for label, value in facts(page).items() if label.startswith("documents before ")]
-    assert n == "2"
+RNG = np.random.default_rng(0)
+# Dates of the bulk, wrong ones, and the most dates of the bulk that may be in no period.
+BULKS = {
+    "uniform in 3 years": (RNG.uniform(0, 1095, 990), 0),
+    "uniform in 230 years": (RNG.uniform(-80_000, 4000, 249), 0),
+    "growth over 10 years": ([1000 - age for age in RNG.exponential(500, 2000) if age < 3650], 0.005),
+    "growth by the factor 4 a year": ([1000 - age for age in RNG.exponential(365 / np.log(4), 2000)], 0.005),
+    "two decades with a gap": (np.append(RNG.uniform(-80_000, -76_000, 100), RNG.uniform(0, 3650, 100)), 0),
+    "one day": ([0] * 50, 0),
+}
+WRONG = {
+    "none": [], "one late": [date(9999, 12, 31)], "one early": [date(1, 1, 1)],
+    "one at each end": [date(1, 1, 1), date(9999, 12, 31)], "two late": [date(9999, 12, 31)] * 2,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("bulk", BULKS)
+@pytest.mark.parametrize("wrong", WRONG)
+def test_periods_follow_the_bulk_of_the_dates(bulk, wrong):
+    """Far dates are in no period; a third of the periods, or all but the margin, belong to the central 90 %."""
+    numbers, lost = BULKS[bulk]
+    days = [date(2015, 1, 1) + timedelta(days=int(n)) for n in numbers]
+    far = WRONG[wrong] * max(1, len(days) // 99)  # up to 2 %
+    codes, labels = bins_of_dates([*far, None, *days])
+    assert codes[: len(far) + 1].tolist() == [-1] * (len(far) + 1)
+    kept = codes[len(far) + 1 :]
+    assert (kept < 0).mean() <= lost
+    low, high = np.quantile(kept[kept >= 0], [0.05, 0.95], method="nearest")
+    assert len(labels) <= max(3 * (high - low + 1), high - low + 1 + 2 * MARGIN)
+    assert {kept[kept >= 0].min(), kept.max()} == {0, len(labels) - 1}
+
+
+@pytest.mark.parametrize("day", [date(2002, 1, 1), date(2002, 7, 1)])
+def test_one_wrong_year_among_dates_of_one_year(day):
+    codes, labels = bins_of_dates([*[day] * 200, date(1970, 1, 1)])
+    assert (labels, codes[-1]) == ([str(day)[: len(labels[0])]], -1)
+
+
+def test_all_of_a_few_dates_have_periods():
+    codes, labels = bins_of_dates([date(1000, 1, 1), date(2000, 5, 1)])
+    assert (codes.tolist(), len(labels)) == ([0, 100], 101)
+
+
+def test_dates_far_from_the_rest_are_counted_and_named(fitted):
+    dates = [1000, 2999, *[2020 + i % 3 for i in range(26)], None, 2999]
+    page = report(*fitted, dates=dates)
+    (stratum,) = page.data["strata"]
+    assert (stratum["bins"], sum(stratum["sizes"])) == (["2020", "2021", "2022"], 26)
+    told = "3 (1000-01-01 of 0, 2999-01-01 of 1, 2999-01-01 of 29); they are in no period"
+    assert facts(page)["dates far from the rest"] == told
+    page = report(*fitted, dates=dates, names=[f"mail {i}" for i in range(30)])
+    assert "1000-01-01 of mail 0, " in facts(page)["dates far from the rest"]
 
 
 def test_series_of_pandas_are_read_by_position(fitted):
