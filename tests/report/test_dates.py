@@ -43,12 +43,36 @@ def test_orders_that_contradict_each_other_read_only_what_is_certain():
     assert found.ambiguous
 
 
-@pytest.mark.parametrize("unit", [1, 1e3, 1e6, 1e9])
-def test_numbers_since_1970_are_read_in_every_unit(unit):
-    days = [date(1973, 4, 1), date(1990, 1, 1), *DAYS]
-    numbers = [unit * datetime(day.year, day.month, day.day, 12, tzinfo=UTC).timestamp() for day in days]
-    assert read_dates(numbers).days == days
-    assert read_dates([str(int(number)) for number in numbers]).days == days
+def count_of(day, per_second):
+    return per_second * int(datetime(day.year, day.month, day.day, 12, tzinfo=UTC).timestamp())
+
+
+EARLY = [date(1901, 1, 1), date(1968, 3, 1), date(1971, 4, 1), date(1990, 1, 1), date(2099, 12, 31), *DAYS]
+# Numbers of each unit, the days that they are, and numbers of other units and kinds.
+COLUMNS = {
+    "years": ([day.year for day in EARLY], [date(day.year, 1, 1) for day in EARLY], [20200131, count_of(DAYS[0], 1)]),
+    "digits": ([int(day.strftime("%Y%m%d")) for day in EARLY], EARLY, [2020, 20201301, count_of(DAYS[0], 1000)]),
+    **{
+        f"{unit:,} a second": ([count_of(day, unit) for day in EARLY], EARLY, [2020, 20200131, *others])
+        for unit in (1, 10**3, 10**6, 10**9)
+        for others in [[count_of(DAYS[0], other) for other in (1, 10**3, 10**6, 10**9) if other != unit]]
+    },
+}
+
+
+@pytest.mark.parametrize("convert", [int, str, float, np.float64, lambda number: f" {number}.0"])
+@pytest.mark.parametrize("column", COLUMNS)
+def test_numbers_of_a_column_have_one_unit(column, convert):
+    """What has no date in it is missing, and no date of another unit."""
+    numbers, days, others = COLUMNS[column]
+    others = [*others, 0, -1, 5, 31.01, 44_000, 202_001, 12_345_678, -(10**30), 1e300]
+    found = read_dates([*map(convert, numbers), *(str(other) for other in others), float("nan")])
+    assert found.days == days + [None] * (len(others) + 1)
+    assert found.unread == list(range(len(days), len(days) + len(others)))
+
+
+def test_milliseconds_of_1971_are_no_seconds_of_2969():
+    assert read_dates([31_536_000_000, "soon"]).days == [date(1971, 1, 1), None]
 
 
 @pytest.mark.parametrize("write", [
