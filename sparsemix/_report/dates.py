@@ -33,6 +33,11 @@ class Dates(NamedTuple):
     unread: list
     ambiguous: bool
 
+    @property
+    def none_read(self):
+        """Whether there are values, and none is read."""
+        return bool(self.unread) and not any(self.days)
+
 
 def read_dates(values, form=None):
     """Read dates of documents: years, dates, texts, and numbers of one unit (``unit_of``).
@@ -161,17 +166,17 @@ def days_of(values):
     """Dates for a function of Python: a date or None for each value. Warns of values that are not read."""
     values = list(values)
     dates = read_dates(values)
-    if dates.unread:
-        rows = dates.unread
+    if rows := dates.unread:
         some = ", ".join(f"{str(values[row])[:40]!r} in row {row}" for row in rows[:MOST_NAMED])
         more = ", ..." if len(rows) > MOST_NAMED else ""
         why = ", of which some have day and month in an order that no date shows" if dates.ambiguous else ""
-        warnings.warn(
+        told = (
             f"{len(rows):,} of {len(values):,} dates are not read ({some}{more}){why}; give dates, years or ISO 8601 "
-            "texts such as 2024-01-31, for example by pandas.to_datetime(dates, format='%d/%m/%Y')",
-            UserWarning,
-            stacklevel=4,
+            "texts such as 2024-01-31, for example by pandas.to_datetime(dates, format='%d/%m/%Y')"
         )
+        if dates.none_read:
+            raise ValueError(f"dates has no date that can be read: {told}")
+        warnings.warn(told, UserWarning, stacklevel=4)
     return dates.days
 
 

@@ -79,8 +79,9 @@ def report(
         Names of the documents; None, also for a single document, is its number from 0.
     dates : sequence, default=None
         Dates of documents: years, dates, or texts such as 2020-01-31, 31.01.2020 and 31 January 2020; None for a
-        document without a date. Of texts such as 01/02/2020, another date must show the order of day and month. Dates
-        that are not read give a warning with the first rows.
+        document without a date. Of texts such as 01/02/2020, another date must show the order of day and month. All
+        numbers have one unit: years, 20200131, or counts since 1970. Dates that are not read give a warning with the
+        first rows.
     groups : sequence, default=None
         Groups of documents, such as authors or sections; None or "" for a document without a group. The page has the
         numbers of documents without a date or group.
@@ -103,7 +104,8 @@ def report(
     Raises
     ------
     ValueError
-        For counts that are negative or not finite, and for texts, names, dates, groups or words of a wrong number.
+        For counts that are negative or not finite, for texts, names, dates, groups or words of a wrong number, and if
+        no date can be read.
 
     References
     ----------

@@ -130,8 +130,20 @@ def test_the_report_names_the_first_rows_that_it_does_not_read(fitted):
 
 
 def test_the_report_asks_for_the_order_of_day_and_month(fitted):
-    with pytest.warns(UserWarning, match=r"30 of 30 dates .* order that no date shows; .*to_datetime\(dates, format="):
-        report(*fitted, dates=["01/02/2020"] * 30)
+    with pytest.warns(UserWarning, match=r"29 of 30 dates .* order that no date shows; .*to_datetime\(dates, format="):
+        report(*fitted, dates=["2020-02-01", *["01/02/2020"] * 29])
+
+
+@pytest.mark.parametrize("values", [["soon"] * 30, [5] * 30, ["01/02/2020"] * 30, [None, "", *["later"] * 28]])
+def test_dates_of_which_none_is_read_are_an_error(fitted, values):
+    n = sum(map(bool, values))
+    with pytest.raises(ValueError, match=rf"^dates has no date .* {n} of 30 .* in row .*give dates, years"):
+        report(*fitted, dates=values)
+
+
+@pytest.mark.parametrize("values", [[None] * 30, [""] * 30, [float("nan")] * 30])
+def test_a_column_without_dates_is_allowed(fitted, values):
+    assert facts(report(*fitted, dates=values))["documents without a date"] == "30"
 
 
 def test_complete_dates_and_groups_say_nothing(fitted):

@@ -149,6 +149,9 @@ def read_corpus(
 def check(corpus, tally, encoding, date_format):
     """Set the warnings of a corpus, and the facts on its dates and groups."""
     days = read_dates(corpus.values("date"), date_format)
+    unread_dates = checks.of_dates(corpus, days, date_format)
+    if days.none_read:
+        raise ValueError(f"--date: {unread_dates}.")
     if corpus.known("date") and (n := days.days.count(None)):
         unread = f" ({len(days.unread):,} dates are not read)" if days.unread else ""
         corpus.facts["documents without a date"] = f"{n:,}{unread}"
@@ -159,7 +162,7 @@ def check(corpus, tally, encoding, date_format):
     found = (
         checks.of_bytes(tally, encoding), checks.of_files(tally), checks.of_empty(corpus.counts),
         checks.of_languages(corpus.values("language")), checks.of_script(corpus.texts, corpus.vectorizer),
-        checks.of_dates(corpus, days, date_format),
+        unread_dates,
     )  # fmt: skip
     corpus.warnings = tuple(filter(None, found))
 
