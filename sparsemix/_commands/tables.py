@@ -8,6 +8,7 @@ import numpy as np
 from sparsemix._commands.outputs import BY_GROUP, OVER_TIME, cell, listed
 from sparsemix._commands.reading.formats.files import scratch_file
 from sparsemix._engine.blocks import spans
+from sparsemix._report.dates import writer_of
 from sparsemix._report.gathering import FEW
 from sparsemix._report.naming import groups_of
 from sparsemix._report.report import OVER_TIME as LABEL
@@ -28,6 +29,7 @@ class DocumentsTable:
         self.held = np.isin(np.arange(len(self.tokens)), held_out).astype(int)
         self.optional = [name for name in ("date", "group") if corpus.known(name)]
         self.optional += ["language"] if corpus.languages else []
+        self.write_date = writer_of(document.date for document in corpus.inputs)
         self.next = 0  # number of the document of the next row
         self.file = scratch_file(self, corpus.folder)
         found = ["tokens", "held_out", "topic", "document_share", "topics", "name", "name_share"]
@@ -69,9 +71,14 @@ class DocumentsTable:
         document = self.inputs[number]
         return [
             number + 1, cell(document.file), document.row or "", cell(document.name),
-            *(cell(getattr(document, name)) for name in self.optional), *found, "", "",
+            *(cell(self.shown(document, name)) for name in self.optional), *found, "", "",
             document.copy_of + 1 or "", document.missing,
         ]  # fmt: skip
+
+    def shown(self, document, name):
+        """An attribute of a document."""
+        value = getattr(document, name)
+        return self.write_date(value) if name == "date" else value
 
 
 def largest(shares):

@@ -23,6 +23,9 @@ MONTH = re.compile("jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec", re.IGNOREC
 YEAR = re.compile(r"(?<!\d)\d{4}(?!\d)")
 # Rows that a message names.
 MOST_NAMED = 3
+# What str() adds to a year in a column of floats or dates, and to a day in a column of moments.
+NO_YEAR = re.compile(r"(?<=^\d{4})(\.0|-01-01)?([ T]00:00:00(\.0+)?)?$")
+MIDNIGHT = re.compile(r"(?<=^\d{4}-\d\d-\d\d)[ T]00:00:00(\.0+)?$")
 FAR_DATES = "dates far from the rest"
 
 
@@ -180,9 +183,16 @@ def days_of(values):
     return dates.days
 
 
+def writer_of(values):
+    """A function that writes a date of a column as text: a year if all are years, and a day without midnight."""
+    surplus = NO_YEAR if all(is_blank(value) or NO_YEAR.search(str(value).strip()) for value in values) else MIDNIGHT
+    return lambda value: "" if is_blank(value) else surplus.sub("", str(value).strip())
+
+
 def far_dates(days, codes, names=None):
     """Number and examples of the dates that are in no bin; "" without any."""
     rows = [row for row, (day, code) in enumerate(zip(days, codes, strict=True)) if day is not None and code < 0]
-    some = ", ".join(f"{days[row]} of {row if names is None else names[row]}" for row in rows[:MOST_NAMED])
+    write = writer_of(days)
+    some = ", ".join(f"{write(days[row])} of {row if names is None else names[row]}" for row in rows[:MOST_NAMED])
     more = ", ..." if len(rows) > MOST_NAMED else ""
     return f"{len(rows):,} ({some}{more}); they are in no period" if rows else ""

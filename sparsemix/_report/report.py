@@ -11,7 +11,7 @@ import numpy as np
 
 from sparsemix._estimator.parameters import plain_arguments
 from sparsemix._estimator.writing import local_path, replacing
-from sparsemix._report.dates import FAR_DATES, days_of, far_dates, is_blank
+from sparsemix._report.dates import FAR_DATES, days_of, far_dates, is_blank, writer_of
 from sparsemix._report.gathering import FEW, bins_of_dates, bins_of_groups, check_documents, gather
 from sparsemix._report.layout import MOST_TOPICS, affinities, similar_topics, topic_map, topic_tree
 from sparsemix._report.naming import check_names
@@ -166,9 +166,10 @@ def report(
     rows = document_rows(topics)
     tokens = getattr(vocabulary, "token_pattern", None), getattr(vocabulary, "lowercase", True)
     told = passages(model, X, np.array(rows, dtype=np.int64), feature_names, documents, *tokens)
+    write = writer_of(days or ())
     for record, row in zip(told, rows, strict=True):
         record["name"] = str(row if names is None or is_blank(names[row]) else names[row])
-        about = [values[row] for values in (dates, groups) if values is not None]
+        about = write(days[row] or dates[row]) if days else "", "" if groups is None else groups[row]
         record["about"] = [str(value) for value in about if not is_blank(value)]
     data = {
         "title": title,

@@ -201,10 +201,34 @@ def test_dates_far_from_the_rest_are_counted_and_named(fitted):
     page = report(*fitted, dates=dates)
     (stratum,) = page.data["strata"]
     assert (stratum["bins"], sum(stratum["sizes"])) == (["2020", "2021", "2022"], 26)
-    told = "3 (1000-01-01 of 0, 2999-01-01 of 1, 2999-01-01 of 29); they are in no period"
+    told = "3 (1000 of 0, 2999 of 1, 2999 of 29); they are in no period"
     assert facts(page)["dates far from the rest"] == told
     page = report(*fitted, dates=dates, names=[f"mail {i}" for i in range(30)])
-    assert "1000-01-01 of mail 0, " in facts(page)["dates far from the rest"]
+    assert "1000 of mail 0, " in facts(page)["dates far from the rest"]
+
+
+MIDNIGHTS = [datetime(1897, 1, 1), datetime(1898, 1, 1), None]
+WRITTEN = {
+    "numbers": ([1897, 1898, None], {"1897", "1898"}),
+    "texts": (["1897", "1898", ""], {"1897", "1898"}),
+    "floats": ([1897.0, 1898.0, float("nan")], {"1897", "1898"}),
+    "moments of 1 January": (MIDNIGHTS, {"1897", "1898"}),
+    "numpy's moments of 1 January": (np.array(MIDNIGHTS, dtype="datetime64[ns]"), {"1897", "1898"}),
+    "dates of 1 January": ([date(1897, 1, 1), date(1898, 1, 1), None], {"1897", "1898"}),
+    "other moments": ([datetime(1897, 1, 1), datetime(1898, 2, 1), None], {"1897-01-01", "1898-02-01"}),
+    "counts": ([1_580_428_800, 1_580_515_200, None], {"2020-01-31", "2020-02-01"}),
+    "other texts": (["31.01.2020", "1 February 2020", "soon"], {"2020-01-31", "2020-02-01", "soon"}),
+}
+
+
+@pytest.mark.parametrize("column", WRITTEN)
+@pytest.mark.filterwarnings("ignore:10 of 30 dates are not read")
+def test_a_year_stays_a_year_and_a_day_has_no_midnight(fitted, column):
+    values, written = WRITTEN[column]
+    page = report(*fitted, dates=[values[i % 3] for i in range(30)], n_documents=30)
+    assert {text for document in page.data["documents"] for text in document["about"]} == written
+    (stratum,) = page.data["strata"]
+    assert {stratum["bins"][0], stratum["bins"][-1]} <= {text[:7] for text in written} | written
 
 
 def test_series_of_pandas_are_read_by_position(fitted):
