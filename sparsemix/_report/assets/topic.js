@@ -18,8 +18,7 @@ function wordTable(topic) {
       pair.children[0].style.width = `${Math.min(100, (100 * data.counts[word]) / most).toFixed(2)}%`;
       pair.children[1].style.width = `${Math.min(100, (100 * inTopic) / most).toFixed(2)}%`;
       return el("tr", {},
-        el("th", { scope: "row" }, button("link", () => go({ query: data.words[word].toLowerCase(), view: "list" }),
-          data.words[word])),
+        el("th", { scope: "row" }, button("link", () => go({ word }), data.words[word])),
         el("td", { class: "wide" }, pair),
         el("td", { class: "number" }, `${(100 * p).toPrecision(3)} %`),
         el("td", { class: "number soft" }, number(data.counts[word])));
