@@ -184,8 +184,9 @@ def days_of(values):
 
 
 def writer_of(values):
-    """A function that writes a date of a column as text: a year if all are years, and a day without midnight."""
-    surplus = NO_YEAR if all(is_blank(value) or NO_YEAR.search(str(value).strip()) for value in values) else MIDNIGHT
+    """A function that writes a date of a column as text: a year if nine tenths are, and a day without midnight."""
+    years = Counter(NO_YEAR.search(str(value).strip()) is not None for value in values if not is_blank(value))
+    surplus = NO_YEAR if years[False] <= years.total() // 10 else MIDNIGHT
     return lambda value: "" if is_blank(value) else surplus.sub("", str(value).strip())
 
 

@@ -216,6 +216,7 @@ WRITTEN = {
     "numpy's moments of 1 January": (np.array(MIDNIGHTS, dtype="datetime64[ns]"), {"1897", "1898"}),
     "dates of 1 January": ([date(1897, 1, 1), date(1898, 1, 1), None], {"1897", "1898"}),
     "other moments": ([datetime(1897, 1, 1), datetime(1898, 2, 1), None], {"1897-01-01", "1898-02-01"}),
+    "years and a wrong date": ([*range(1890, 1919), "9999-12-31"], {*map(str, range(1890, 1919)), "9999-12-31"}),
     "counts": ([1_580_428_800, 1_580_515_200, None], {"2020-01-31", "2020-02-01"}),
     "other texts": (["31.01.2020", "1 February 2020", "soon"], {"2020-01-31", "2020-02-01", "soon"}),
 }
@@ -225,7 +226,7 @@ WRITTEN = {
 @pytest.mark.filterwarnings("ignore:10 of 30 dates are not read")
 def test_a_year_stays_a_year_and_a_day_has_no_midnight(fitted, column):
     values, written = WRITTEN[column]
-    page = report(*fitted, dates=[values[i % 3] for i in range(30)], n_documents=30)
+    page = report(*fitted, dates=[values[i % len(values)] for i in range(30)], n_documents=30)
     assert {text for document in page.data["documents"] for text in document["about"]} == written
     (stratum,) = page.data["strata"]
     assert {stratum["bins"][0], stratum["bins"][-1]} <= {text[:7] for text in written} | written
