@@ -8,6 +8,7 @@ import numpy as np
 from sparsemix._commands.outputs import BY_GROUP, BY_POSITION, CHAPTERS, DOCUMENTS, OVER_TIME, PASSAGES, cell, listed
 from sparsemix._commands.reading.formats.files import scratch_file
 from sparsemix._engine.blocks import spans
+from sparsemix._report.dates import writer_of
 from sparsemix._report.gathering import FEW, positions
 from sparsemix._report.naming import groups_of
 from sparsemix._report.report import BY_GROUP as GROUPS
@@ -78,6 +79,7 @@ class DocumentsTable(SharesTable):
         self.inputs, self.numbers = corpus.inputs, corpus.numbers
         self.optional = [name for name in ("date", "group") if corpus.known(name)]
         self.optional += ["language"] if corpus.languages else []
+        self.write_date = writer_of(document.date for document in corpus.inputs)
         self.n_written = 0
         columns = ["number", "file", "row", "id", *self.optional]
         self.found = (*self.found, "copy_of", "left_out")
@@ -107,8 +109,13 @@ class DocumentsTable(SharesTable):
     def place(self, number):
         """The place of a document in the input, and what is known of it. Numbers count from 1."""
         document = self.inputs[number]
-        known = (cell(getattr(document, name)) for name in self.optional)
+        known = (cell(self.shown(document, name)) for name in self.optional)
         return [number + 1, cell(document.file), document.row or "", cell(document.name), *known]
+
+    def shown(self, document, name):
+        """An attribute of a document."""
+        value = getattr(document, name)
+        return self.write_date(value) if name == "date" else value
 
     def copied(self, number):
         """The document that a document repeats, and why it is left out."""

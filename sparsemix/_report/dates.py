@@ -2,19 +2,20 @@
 
 import re
 import warnings
+from collections import Counter
 from collections.abc import Hashable
 from contextlib import suppress
-from datetime import UTC, date, datetime
+from datetime import date, datetime, timedelta
 from email.utils import parsedate_to_datetime
-from functools import cache
+from functools import cache, partial
 from typing import NamedTuple
 
 import numpy as np
 
-# Numbers that are read as years, and the least seconds since 1970. Other numbers, such as 31.01, 5, days of a
-# spreadsheet or 202401, are no dates: these seconds begin in 1973.
 YEARS = range(1000, 3000)
-LEAST_SECONDS = 1e8
+# Counts since 1970 are of these years. So many seconds around 1970 have no date: 0 and -1 are missing values, and
+# 20240131 is a number of digits. A column of counts has one of LEAST_COUNT; 12345678 alone is the number of something.
+COUNT_YEARS, NEAR_1970, LEAST_COUNT = range(1900, 2101), 3e7, 1e8
 # Two numbers and a year: 31.01.2020, 01/31/2020. Dots separate day, month and year in this order.
 DAY_AND_MONTH = re.compile(r"(\d{1,2})([./-])(\d{1,2})\2(\d{4})(?![\w./-])")
 # Only texts with the name of a month may be of another form than ISO 8601: parsers guess the order of numbers.
@@ -22,6 +23,10 @@ MONTH = re.compile("jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec", re.IGNOREC
 YEAR = re.compile(r"(?<!\d)\d{4}(?!\d)")
 # Rows that a message names.
 MOST_NAMED = 3
+# What str() adds to a year in a column of floats or dates, and to a day in a column of moments.
+NO_YEAR = re.compile(r"(?<=^\d{4})(\.0|-01-01)?([ T]00:00:00(\.0+)?)?$")
+MIDNIGHT = re.compile(r"(?<=^\d{4}-\d\d-\d\d)[ T]00:00:00(\.0+)?$")
+FAR_DATES = "dates far from the rest"
 
 
 class Dates(NamedTuple):
@@ -31,9 +36,14 @@ class Dates(NamedTuple):
     unread: list
     ambiguous: bool
 
+    @property
+    def none_read(self):
+        """Whether there are values, and none is read."""
+        return bool(self.unread) and not any(self.days)
+
 
 def read_dates(values, form=None):
-    """Read dates of documents: years, dates, numbers of seconds (or milliseconds, or less) since 1970, and texts.
+    """Read dates of documents: years, dates, texts, and numbers of one unit (``unit_of``).
 
     ``form`` is the format of the texts for ``datetime.strptime``. None reads ISO 8601, numbers of day, month and year,
     and, by pandas, texts with the name of a month and a year. The column must show the order of 01/02/2020: another
@@ -44,7 +54,8 @@ def read_dates(values, form=None):
     pairs = [pair for text in texts if (pair := DAY_AND_MONTH.match(text)) and pair[2] != "."]
     day_first, month_first = (any(int(pair[place]) > 12 for pair in pairs) for place in (1, 3))
     order = None if day_first == month_first else "day" if day_first else "month"
-    read = cache(lambda value: read_date(value, order, form))  # many documents have the same date
+    unit = unit_of(text for value, text in zip(values, texts, strict=True) if not (form and isinstance(value, str)))
+    read = cache(lambda value: read_date(value, order, form, unit))  # many documents have the same date
     days = [read(value if isinstance(value, Hashable) else text) for value, text in zip(values, texts, strict=True)]
     unread = [row for row, day in enumerate(days) if day is None and not is_blank(values[row])]
     found = (DAY_AND_MONTH.match(texts[row]) for row in unread if form is None)
@@ -60,11 +71,11 @@ def is_blank(value):
     return bool(value != value) or not str(value).strip()  # NaN and NaT differ from themselves
 
 
-def read_date(value, order=None, form=None):
+def read_date(value, order=None, form=None, unit=None):
     """The date of a value; None if it is no date.
 
     ``order`` is "day" or "month", the first of them in texts such as 01/02/2020; None reads these if one number only
-    can be the month. ``form`` is the format of texts.
+    can be the month. ``form`` is the format of texts, and ``unit`` reads numbers.
     """
     if is_blank(value):
         return None
@@ -78,12 +89,9 @@ def read_date(value, order=None, form=None):
             return datetime.strptime(text, form).date()
         if pair := DAY_AND_MONTH.match(text):
             return date_of_pair(pair, order)
-        try:
-            number = float(text)
-        except ValueError:
-            return date_of_text(text)
-        return date_of_number(number)
-    except (ValueError, OverflowError, OSError):
+        number = number_of(text)
+        return date_of_text(text) if number is None else unit and unit(number)
+    except (ValueError, OverflowError):
         return None
 
 
@@ -95,14 +103,46 @@ def date_of_pair(pair, order):
     return date(year, first, second) if order == "month" or second > 12 else None
 
 
-def date_of_number(number):
-    """Date of a year, of a number such as 20240131, or of seconds, milliseconds, ... since 1970; None for others."""
-    if number in YEARS:
-        return date(int(number), 1, 1)
-    if 1000_01_01 <= number <= 2999_12_31:
-        return date(int(number) // 10000, int(number) // 100 % 100, int(number) % 100)
-    seconds = (number / unit for unit in (1, 1e3, 1e6, 1e9))
-    return next((datetime.fromtimestamp(s, tz=UTC).date() for s in seconds if 1 <= s / LEAST_SECONDS < 1000), None)
+def number_of(text):
+    """The number that a text is; None if it is none."""
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def date_of_year(number):
+    """Date of a year; None for other numbers."""
+    return date(int(number), 1, 1) if number in YEARS else None
+
+
+def date_of_digits(number):
+    """Date of a number such as 20240131; None for other numbers."""
+    day = date(int(number) // 10000, int(number) // 100 % 100, int(number) % 100)
+    return day if number == int(number) and day.year in YEARS else None
+
+
+def date_of_count(number, per_second):
+    """Date of a count since 1970; None for counts of unlikely years."""
+    day = date(1970, 1, 1) + timedelta(seconds=number / per_second)
+    return day if day.year in COUNT_YEARS and abs(number) >= NEAR_1970 * per_second else None
+
+
+def unit_of(texts):
+    """The function that gives most numbers of a column a date: as years, digits or counts; None if none does."""
+    numbers = Counter(number for text in texts if (number := number_of(text)) is not None)
+    counts = [partial(date_of_count, per_second=unit) for unit in (1, 1e3, 1e6, 1e9)]
+    units = [date_of_year, date_of_digits, *(counts if max(map(abs, numbers), default=0) >= LEAST_COUNT else [])]
+
+    def n_read(unit):
+        read = 0
+        for number, n in numbers.items():
+            with suppress(ValueError, OverflowError):
+                read += n * (unit(number) is not None)
+        return read
+
+    best = max(units, key=n_read)  # the first of equal ones
+    return best if n_read(best) else None
 
 
 def date_of_text(text):
@@ -129,15 +169,31 @@ def days_of(values):
     """Dates for a function of Python: a date or None for each value. Warns of values that are not read."""
     values = list(values)
     dates = read_dates(values)
-    if dates.unread:
-        rows = dates.unread
+    if rows := dates.unread:
         some = ", ".join(f"{str(values[row])[:40]!r} in row {row}" for row in rows[:MOST_NAMED])
         more = ", ..." if len(rows) > MOST_NAMED else ""
         why = ", of which some have day and month in an order that no date shows" if dates.ambiguous else ""
-        warnings.warn(
+        told = (
             f"{len(rows):,} of {len(values):,} dates are not read ({some}{more}){why}; give dates, years or ISO 8601 "
-            "texts such as 2024-01-31, for example by pandas.to_datetime(dates, format='%d/%m/%Y')",
-            UserWarning,
-            stacklevel=4,
+            "texts such as 2024-01-31, for example by pandas.to_datetime(dates, format='%d/%m/%Y')"
         )
+        if dates.none_read:
+            raise ValueError(f"dates has no date that can be read: {told}")
+        warnings.warn(told, UserWarning, stacklevel=4)
     return dates.days
+
+
+def writer_of(values):
+    """A function that writes a date of a column as text: a year if nine tenths are, and a day without midnight."""
+    years = Counter(NO_YEAR.search(str(value).strip()) is not None for value in values if not is_blank(value))
+    surplus = NO_YEAR if years[False] <= years.total() // 10 else MIDNIGHT
+    return lambda value: "" if is_blank(value) else surplus.sub("", str(value).strip())
+
+
+def far_dates(days, codes, names=None):
+    """Number and examples of the dates that are in no bin; "" without any."""
+    rows = [row for row, (day, code) in enumerate(zip(days, codes, strict=True)) if day is not None and code < 0]
+    write = writer_of(days)
+    some = ", ".join(f"{write(days[row])} of {row if names is None else names[row]}" for row in rows[:MOST_NAMED])
+    more = ", ..." if len(rows) > MOST_NAMED else ""
+    return f"{len(rows):,} ({some}{more}); they are in no period" if rows else ""

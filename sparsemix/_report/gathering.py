@@ -20,6 +20,8 @@ BLOCK = 4096
 MOST_BINS, MOST_GROUPS = 60, 30
 # Bins of positions in a document.
 FEWEST_PARTS, MOST_PARTS = 3, 10
+# The central dates are all but one in CUT at each end, at least one of SOME dates. MARGIN: least bins around them.
+CUT, SOME, MARGIN = 20, 10, 24
 # The mean share of fewer documents is chance: with shares of 0 and 1 its standard error is up to 0.11.
 FEW = 20
 
@@ -158,30 +160,31 @@ def check_documents(model, X):
 
 
 def bins_of_dates(days):
-    """Bins of documents by days, months, years or decades, whichever gives some dozens of bins.
+    """Bins of documents by days, months, years or decades, whichever gives some dozens of bins to the central dates.
 
-    Returns the bin of each document, -1 without a date, and labels in order of time, also of bins without documents.
+    Returns the bin of each document, and labels in order of time, also of bins without documents. The bin is -1
+    without a date, and for a date farther from the central range than the length of this range, or ``MARGIN`` bins.
     """
-    known = [day for day in days if day is not None]
+    known = sorted(day for day in days if day is not None)
     if not known:
         return np.full(len(days), -1), []
-    first, last = min(known), max(known)
-    n_days = (last - first).days
-    years_alone = all(day.month == day.day == 1 for day in known)
+    cut = 1 + len(known) // CUT if len(known) >= SOME else 0
+    central = known[cut : len(known) - cut]
+    n_days = (central[-1] - central[0]).days
+    years_alone = all(day.month == day.day == 1 for day in central)
     if n_days < MOST_BINS and not years_alone:
         number, label = date.toordinal, lambda n: date.fromordinal(n).isoformat()
     elif n_days < 30 * MOST_BINS and not years_alone:
         number, label = (lambda day: 12 * day.year + day.month - 1), lambda n: f"{n // 12:04d}-{n % 12 + 1:02d}"
-    elif last.year - first.year < MOST_BINS:
+    elif central[-1].year - central[0].year < MOST_BINS:
         number, label = (lambda day: day.year), str
     else:
         number, label = (lambda day: day.year // 10), lambda n: f"{10 * n}s"
-    start = number(first)
-    labels = [label(n) for n in range(start, number(last) + 1)]
-    if len(labels) > 4 * MOST_BINS:  # outliers: a few documents are much older
-        labels, start = labels[-4 * MOST_BINS :], number(last) + 1 - 4 * MOST_BINS
-    codes = np.array([-1 if day is None else max(-1, number(day) - start) for day in days])
-    return codes, labels
+    low, high = number(central[0]), number(central[-1])
+    margin = max(high - low, MARGIN)
+    near = [n for n in map(number, known) if low - margin <= n <= high + margin]
+    codes = [-1 if day is None or not near[0] <= number(day) <= near[-1] else number(day) - near[0] for day in days]
+    return np.array(codes), [label(n) for n in range(near[0], near[-1] + 1)]
 
 
 def positions(parts_of, tokens):

@@ -14,7 +14,7 @@ WORDS, DOCUMENTS, BARS = 20, 3, 10
 # Topics on paper: the largest.
 MOST_TOPICS = 300
 # In order of dependence.
-SCRIPTS = ("tools", "naming", "words", "plots", "views", "topic", "passage", "main")
+SCRIPTS = ("tools", "naming", "words", "plots", "views", "topic", "context", "passage", "main")
 # The content security policy allows these scripts by checksum; the browser runs no script inside a word or a name.
 PAGE = """<!DOCTYPE html>
 <html lang="en">

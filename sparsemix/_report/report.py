@@ -11,7 +11,7 @@ import numpy as np
 
 from sparsemix._estimator.parameters import plain_arguments
 from sparsemix._estimator.writing import local_path, replacing
-from sparsemix._report.dates import days_of, is_blank
+from sparsemix._report.dates import FAR_DATES, days_of, far_dates, is_blank, writer_of
 from sparsemix._report.gathering import FEW, bins_of_dates, bins_of_groups, bins_of_positions, check_documents, gather
 from sparsemix._report.layout import MOST_TOPICS, affinities, similar_topics, topic_map, topic_tree
 from sparsemix._report.naming import check_names
@@ -81,8 +81,9 @@ def report(
         Names of the documents; None, also for a single document, is its number from 0.
     dates : sequence, default=None
         Dates of documents: years, dates, or texts such as 2020-01-31, 31.01.2020 and 31 January 2020; None for a
-        document without a date. Of texts such as 01/02/2020, another date must show the order of day and month. Dates
-        that are not read give a warning with the first rows.
+        document without a date. Of texts such as 01/02/2020, another date must show the order of day and month. All
+        numbers have one unit: years, 20200131, or counts since 1970. Dates that are not read give a warning with the
+        first rows.
     groups : sequence, default=None
         Groups of documents, such as authors or sections; None or "" for a document without a group. The page has the
         numbers of documents without a date or group.
@@ -109,7 +110,8 @@ def report(
     Raises
     ------
     ValueError
-        For counts that are negative or not finite, and for texts, names, dates, groups or words of a wrong number.
+        For counts that are negative or not finite, for texts, names, dates, groups or words of a wrong number, and if
+        no date can be read.
 
     References
     ----------
@@ -151,7 +153,7 @@ def report(
         of_document = tokens / np.maximum(np.bincount(parts_of, tokens), 1e-300)[parts_of]
         strata.append((BY_POSITION, *bins_of_positions(parts_of, tokens)))
     known = {label for label, _ in facts}
-    facts += [fact for fact in missing_facts(days, groups, strata) if fact[0] not in known]
+    facts += [fact for fact in missing_facts(days, groups, strata, names) if fact[0] not in known]
     gathered = gather(model, X, per_topic, [codes for _, codes, _ in strata], observe, of_document)
     coherence, remark = coherence_of(components, X.counts, min(10, X.shape[1]))
     if remark:
@@ -176,9 +178,10 @@ def report(
     rows = document_rows(topics)
     tokens = getattr(vocabulary, "token_pattern", None), getattr(vocabulary, "lowercase", True)
     told = passages(model, X, np.array(rows, dtype=np.int64), feature_names, documents, *tokens)
+    write = writer_of(days or ())
     for record, row in zip(told, rows, strict=True):
         record["name"] = str(row if names is None or is_blank(names[row]) else names[row])
-        about = [values[row] for values in (dates, groups) if values is not None]
+        about = write(days[row] or dates[row]) if days else "", "" if groups is None else groups[row]
         record["about"] = [str(value) for value in about if not is_blank(value)]
     data = {
         "title": title,
@@ -362,16 +365,16 @@ def per_document(values, name, n_documents):
     return values if convert is None else convert()
 
 
-def missing_facts(dates, groups, strata):
-    """Numbers of documents without a date or group, and of those before the first period."""
+def missing_facts(dates, groups, strata, names):
+    """Numbers of documents without a date or group, and of those whose dates are in no period."""
     facts = []
     if dates is not None and (n := sum(day is None for day in dates)):
         facts.append(("documents without a date", f"{n:,}"))
     if groups is not None and (n := sum(is_blank(group) for group in groups)):
         facts.append(("documents without a group", f"{n:,}"))
-    for label, codes, labels in strata:
-        if label == OVER_TIME and labels and (n := int((codes < 0).sum()) - sum(day is None for day in dates)):
-            facts.append((f"documents before {labels[0]}, not in a period", f"{n:,}"))
+    for label, codes, _ in strata:
+        if label == OVER_TIME and (far := far_dates(dates, codes, names)):
+            facts.append((FAR_DATES, far))
     return facts
 
 

@@ -2,6 +2,7 @@
 
 import csv
 import json
+from datetime import date, datetime
 
 import numpy as np
 import pytest
@@ -110,3 +111,25 @@ def test_short_texts_need_more_words_for_a_topic(tmp_path, capsys):
     (tmp_path / "titles.txt").write_text("\n".join(lines))
     run(tmp_path, tmp_path / "titles.txt", "--n-components", "8")
     assert "which are short: they change with --random-state; give --n-components 3 or fewer" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("values", "written", "periods"), [
+    ([1897, 1898], ["1897", "1898"], ["1897", "1898"]),
+    ([datetime(1897, 1, 1), datetime(1898, 1, 1)], ["1897", "1898"], ["1897", "1898"]),
+    ([datetime(1897, 1, 1), datetime(1897, 4, 1)], ["1897-01-01", "1897-04-01"], [f"1897-0{i}" for i in range(1, 5)]),
+    ([date(1897, 1, 1), None], ["1897", ""], ["1897"]),
+])  # fmt: skip
+def test_years_and_days_of_a_table_are_written_alone(tmp_path, values, written, periods):
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    texts = [f"{text} {text}" for text in (FRUIT, MUSIC)]
+    records = [{"text": texts[i % 2], "when": values[i % 2]} for i in range(20)]
+    parquet.write_table(pyarrow.Table.from_pylist(records), tmp_path / "a.parquet")
+    rows, _ = run(tmp_path, tmp_path / "a.parquet", "--date", "when", "--max-df", "1.0")
+    assert [row["date"] for row in rows] == written * 10
+    with (tmp_path / "out" / "over_time.csv").open(newline="") as file:
+        assert list(dict.fromkeys(row["period"] for row in csv.DictReader(file))) == periods
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert f'"about":["{written[0]}"]' in page
+    assert "00:00" not in page

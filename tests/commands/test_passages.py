@@ -212,17 +212,47 @@ def test_the_command_reads_dates_of_several_countries_and_asks_for_their_order(t
     assert sum(periods.values()) == 24
     assert "documents without a group: 1\n" in said.out
     assert "date" not in said.err
-    said, periods = dated(tmp_path, capsys, ["01/02/2020", "03/02/2020"] * 12)
-    assert "24 of 24 dates are not read ('01/02/2020' of apple pear plum" in said.err
+    said, periods = dated(tmp_path, capsys, ["2020-01-01", "01/02/2020", "03/02/2020"] * 8)
+    assert "16 of 24 dates are not read ('01/02/2020' of apple pear plum" in said.err
     assert "give --date-format %d/%m/%Y or %m/%d/%Y" in said.err
-    assert not any(periods.values())
+    assert sum(periods.values()) == 8
     for form, days in (("%d/%m/%Y", ["2020-02-01", "2020-02-03"]), ("%m/%d/%Y", ["2020-01", "2020-03"])):
         said, periods = dated(tmp_path, capsys, ["01/02/2020", "03/02/2020"] * 12, "--date-format", form)
         assert [n for n in periods.values() if n] == [12, 12]
         assert [min(periods)[: len(days[0])], max(periods)[: len(days[1])]] == days
         assert "dates" not in said.err
-    said, _ = dated(tmp_path, capsys, ["31.01.2020", ""] * 12, "--date-format", "%Y")
+    said, _ = dated(tmp_path, capsys, ["2020", "31.01.2020", ""] * 8, "--date-format", "%Y")
     assert "they do not have the --date-format %Y" in said.err
     said, periods = dated(tmp_path, capsys, ["31.01.2020", "", "soon"] * 8)
     assert "documents without a date: 16 (8 dates are not read)\n" in said.out
     assert sum(periods.values()) == 8
+
+
+def test_the_command_counts_and_names_dates_far_from_the_rest(tmp_path, capsys):
+    said, periods = dated(tmp_path, capsys, ["9999-12-31", *["2020-01-31", "2020-02-01"] * 12])
+    assert periods == {"2020-01-31": 12, "2020-02-01": 12}
+    assert re.search(r"^dates far from the rest +1 \(9999-12-31 of apple pear plum\); they are in no period$", said.out,
+                     re.MULTILINE)  # fmt: skip
+    assert (tmp_path / "out" / "report.html").read_text().count('["dates far from the rest"') == 1
+
+
+@pytest.mark.parametrize(("days", "options", "remedy"), [
+    (["soon", "later"], [], "write them like 2024-01-31, or give their --date-format"),
+    (["01/02/2020", ""], [], "give --date-format %d/%m/%Y or %m/%d/%Y"),
+    (["2020-01-31", "2020-02-01"], ["--date-format", "%Y"], "they do not have the --date-format %Y"),
+])  # fmt: skip
+def test_the_command_ends_if_it_reads_no_date(tmp_path, capsys, days, options, remedy):
+    with pytest.raises(SystemExit) as end:
+        dated(tmp_path, capsys, days * 12, *options)
+    n = 12 * sum(map(bool, days))
+    told = capsys.readouterr().err
+    assert end.value.code == 2
+    assert f"error: --date: {n} of 24 dates are not read ('{days[0]}' of apple pear plum" in told
+    assert remedy in told
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_command_allows_dates_that_are_all_blank(tmp_path, capsys):
+    said, periods = dated(tmp_path, capsys, [""] * 24)
+    assert not periods
+    assert "date" not in said.err

@@ -60,9 +60,9 @@ def test_plots(fitted, tmp_path):
     assert len(places.axes[0].collections[0].get_offsets()) == 3
     for i, figure in enumerate((words, curves, time, places)):
         figure.savefig(tmp_path / f"{i}.png")
-    unread = pytest.warns(UserWarning, match="60 of 60 dates are not read")
-    with unread, pytest.raises(ValueError, match="has no date that can be read"):
-        plotting.plot_topics_over_time(model, X, 60 * ["soon"])
+    for values in (60 * ["soon"], 60 * [None]):
+        with pytest.raises(ValueError, match="dates has no date that can be read"):
+            plotting.plot_topics_over_time(model, X, values)
 
 
 def test_plots_refuse_what_they_cannot_draw(fitted):

@@ -18,7 +18,8 @@ from sparsemix._commands.reading.texts import Texts, read_texts
 from sparsemix._commands.reading.words.languages import find_stop_words, main_languages
 from sparsemix._commands.reading.words.tokens import learn_tokenizer
 from sparsemix._commands.reading.words.vectorizers import composed_lower, make_vectorizer, vectorizer_of
-from sparsemix._report.dates import read_dates
+from sparsemix._report.dates import FAR_DATES, far_dates, read_dates
+from sparsemix._report.gathering import bins_of_dates
 from sparsemix.skipgram import TokenSequences
 
 # Topics compare documents: with fewer, a message proposes to cut them.
@@ -158,15 +159,20 @@ def read_corpus(
 def check(corpus, tally, encoding, date_format):
     """Set the warnings of a corpus, and the facts on its dates and groups."""
     days = read_dates(corpus.values("date"), date_format)
+    unread_dates = checks.of_dates(corpus, days, date_format)
+    if days.none_read:
+        raise ValueError(f"--date: {unread_dates}.")
     if corpus.known("date") and (n := days.days.count(None)):
         unread = f" ({len(days.unread):,} dates are not read)" if days.unread else ""
         corpus.facts["documents without a date"] = f"{n:,}{unread}"
+    if far := far_dates(days.days, bins_of_dates(days.days)[0], corpus.names):
+        corpus.facts[FAR_DATES] = far
     if n := (corpus.known("group") or []).count(""):
         corpus.facts["documents without a group"] = f"{n:,}"
     found = (
         checks.of_bytes(tally, encoding), checks.of_files(tally), checks.of_empty(corpus.counts),
         checks.of_languages(corpus.values("language")), checks.of_script(corpus.texts, corpus.vectorizer),
-        checks.of_dates(corpus, days, date_format),
+        unread_dates,
     )  # fmt: skip
     corpus.warnings = tuple(filter(None, found))
 

@@ -2,7 +2,7 @@
 
 const VIEWS = { list: "Topics", map: "Map", groups: "Groups", data: "Data" };
 const state = {
-  view: "list", query: "", sort: "weight", topic: null, document: null,
+  view: "list", query: "", sort: "weight", topic: null, document: null, word: null,
   groups: Math.max(1, Math.min(20, Math.round(Math.sqrt(topics.length)))),
 };
 const app = document.getElementById("app");
@@ -14,18 +14,20 @@ const content = el("div");
 const addressed = location.protocol !== "about:";
 
 function go(change, still) {
-  Object.assign(state, change);
+  const moved = ["topic", "document", "word"].some((key) => key in change);
+  Object.assign(state, moved ? { word: null } : {}, change);
   const place = state.document !== null ? `document=${state.document}&topic=${state.topic}`
-    : state.topic !== null ? `topic=${state.topic}` : "";
+    : state.topic !== null ? `topic=${state.topic}${state.word === null ? "" : `&word=${state.word}`}` : "";
   if (addressed && location.hash.slice(1) !== place && !still) history.pushState(null, "", `#${place}`);
-  show(!still && ("topic" in change || "document" in change));
+  show(!still && moved);
 }
 
 function readAddress() {
   const asked = new URLSearchParams(location.hash.slice(1));
-  const [topic, document] = [asked.get("topic"), asked.get("document")];
+  const [topic, document, word] = ["topic", "document", "word"].map((name) => asked.get(name));
   state.topic = topic !== null && topicOf.has(Number(topic)) ? topicOf.get(Number(topic)).id : null;
   state.document = document !== null && data.documents[Number(document)] ? Number(document) : null;
+  state.word = word !== null && data.words[Number(word)] !== undefined ? Number(word) : null;
 }
 
 function show(moved) {
@@ -44,6 +46,7 @@ function show(moved) {
   content.replaceChildren(...views[state.view](state).filter(Boolean));
   if (held && document.getElementById(held)) document.getElementById(held).focus();
   const shown = state.document !== null ? passageView(data.documents[state.document], state)
+    : topic && state.word !== null ? contextView(state.word, topic)
     : topic ? topicView(topic) : [el("p", { class: "soft" }, "Choose a topic to see its words and documents.")];
   detail.replaceChildren(...shown.filter(Boolean));
   columnsOfPage.className = `columns ${topic || state.document !== null ? "has-detail" : "no-detail"}`;
@@ -92,7 +95,7 @@ window.addEventListener("popstate", () => {
 });
 document.addEventListener("keydown", (event) => {
   if (event.key === "Escape" && (state.topic !== null || state.document !== null)) {
-    go(state.document !== null ? { document: null } : { topic: null });
+    go(state.document !== null ? { document: null } : state.word !== null ? { word: null } : { topic: null });
   } else if (event.key === "/" && !["INPUT", "SELECT"].includes(document.activeElement.tagName)) {
     event.preventDefault();
     go({ view: "list" }, true);
