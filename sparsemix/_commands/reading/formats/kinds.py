@@ -9,6 +9,7 @@ from sparsemix._commands.reading.formats.extract import EXTRACTORS, read_documen
 from sparsemix._commands.reading.formats.files import ENDINGS, lines, read_whole, unpacked_name
 from sparsemix._commands.reading.formats.records import NOT_READ, Document, first_words
 from sparsemix._commands.reading.formats.tables import read_excel, read_json, read_parquet, read_table
+from sparsemix._commands.reading.formats.xml import read_xml
 
 # Without --glob, a folder's files with this ending are read; if there are none, all files that hold text.
 PLAIN = ".txt"
@@ -122,6 +123,7 @@ READERS = {
     "parquet": (read_parquet, (".parquet",)),
     "excel": (read_excel, (".xlsx", ".xlsm")),
     "document": (read_document, tuple(EXTRACTORS)),
+    "xml": (read_xml, (".xml", ".tei")),
     "mail": (read_mail, (".eml", ".mbox")),
     "other": (refuse, (
         ".zip", ".tar", ".tgz", ".tbz2", ".txz", ".7z", ".rar", ".doc", ".odt", ".odp", ".ppt", ".pptx", ".rtf", ".xls",
@@ -129,4 +131,4 @@ READERS = {
     )),
 }  # fmt: skip
 # Kinds of files that a folder without *.txt is searched for: texts, no tables.
-HOLD_TEXT = ("text", "document", "mail")
+HOLD_TEXT = ("text", "document", "xml", "mail")
