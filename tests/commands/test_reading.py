@@ -152,6 +152,23 @@ def test_fragments_are_no_words(tmp_path):
     assert kept.tolist() == ["don't", "http://x.org"]
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('<hi rend="italic">apple</hi> <TEI:seg>pear</TEI:seg> <Div>plum</Div>', {"apple", "pear", "plum"}),
+        ('apple<lb n="3"/>pear<milestone/>plum<img src=zebra>', {"apple", "pear", "plum"}),
+        ("<p>apple<li>pear<tr><td>plum<hr>cherry</zebra>", {"apple", "pear", "plum", "cherry"}),
+        ("<!-- zebra --><?xml version='1.0'?><!DOCTYPE html>apple <![CDATA[pear]]>", {"apple", "pear"}),
+        ("move <source> <dest>; vector<int> if x < limit", {"move", "source", "dest", "vector", "int", "limit"}),
+        ("apple&amp;nbsp;pear &amp;amp;quot;plum&quot; &frac12;", {"apple", "pear", "plum"}),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("name", ["a.txt", "a.md", "a.json"])
+def test_markup_is_no_word_in_any_text(tmp_path, text, words, name):
+    content = json.dumps({"text": text}) if name == "a.json" else text
+    assert set(corpus_of(tmp_path, content, name).feature_names) == words
+
+
 def test_copies_are_counted_and_dropped(tmp_path):
     texts = ["apple pear", "Apple  PEAR", "plum", "cherry", "plum"]
     corpus = corpus_of(tmp_path, "\n".join(texts))
