@@ -44,7 +44,8 @@ def add_corpus_options(add):
         help="encoding of texts without a byte order mark, or several to try on each file, such as utf-8,cp1252 "
         "(default: %(default)s)")  # fmt: skip
     add("--field", default="text",
-        help="field or column with the text, a path such as post.text, or several such as title,body "
+        help="field or column with the text, a path such as post.text or 'verses[].text', or several such as "
+        "title,body "
         "(default: %(default)s)")  # fmt: skip
     add("--sheet", metavar="NAME", help="sheet of a workbook (default: the first one)")
     add("--id", help="field with the name of the document, for the outputs")

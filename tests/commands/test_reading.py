@@ -372,6 +372,35 @@ def test_paths_and_several_fields_of_json(tmp_path):
         assert set(read_corpus(tmp_path / "a.csv", words=ALL, fields=Fields(field)).feature_names) == found
 
 
+@pytest.mark.parametrize("name", ["a.json", "a.jsonl", "a.parquet"])
+def test_paths_through_lists_join_their_texts(tmp_path, name):
+    parts = [{"lines": [{"text": word} for word in words.split()]} for words in ("apple pear", "plum")]
+    records = [{"name": "one", "parts": parts, "tags": ["tree"]}, {"name": "two", "parts": [], "tags": None}]
+    records += [{"name": "six", "parts": [{"lines": None}, {"lines": [{"text": None}, {"text": "plum"}]}], "tags": []}]
+    if name == "a.parquet":
+        pytest.importorskip("pyarrow.parquet").write_table(parquet_table(records), tmp_path / name)
+    else:
+        (tmp_path / name).write_text("\n".join(map(json.dumps, records)))
+
+    def read(text, **fields):
+        return read_corpus(tmp_path / name, words=ALL, fields=Fields(text, id="name", **fields))
+
+    corpus = read("parts[].lines[].text,tags[]")
+    assert list(corpus.texts.whole()) == ["apple\npear\nplum\n\ntree", "plum"]
+    assert (corpus.names, corpus.left_out) == (["one", "six"], {"no text": 1})
+    for field in ("text", "parts.lines.text", "parts", "parts[].lines"):
+        with pytest.raises(ValueError, match=r"name another by --field, such as 'parts\[\]\.lines\[\]\.text'\.$"):
+            read(field)
+    with pytest.raises(ValueError, match=r"name another by --date\.$"):
+        read("tags", date="created")
+
+
+def parquet_table(records):
+    import pyarrow
+
+    return pyarrow.Table.from_pylist(records)
+
+
 @pytest.mark.parametrize("form", ['{"n": %s, "text": "apple"}', '[{"n": 1},\n{"n": %s, "text": "apple"}]'])
 def test_numbers_that_python_does_not_read_are_refused_with_their_place(tmp_path, form):
     with pytest.raises(ValueError, match=r"a\.json, line 1 is not JSON .*digits"):
