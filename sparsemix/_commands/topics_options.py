@@ -81,7 +81,7 @@ def add_word_options(add):
 def add_model_options(add):
     """Add the options of the estimator and its evaluation."""
     add("--estimator", choices=tuple(ESTIMATORS), default="SparseSCVB0LDA", help="(default: %(default)s)")
-    add("--n-components", type=positive(int), metavar="K",
+    add("--n-components", "--topics", type=positive(int), metavar="K",
         help=f"number of topics (default: root of the number of words, divided by {ROOT_OF_A_TOPIC}; at most one for "
         f"{DOCUMENTS_OF_A_TOPIC} documents, and {MOST_TOPICS})")  # fmt: skip
     add("--n-nonzero", type=positive(int), default=8, metavar="L", help="topics per word, for SparseLDA (default: 8)")

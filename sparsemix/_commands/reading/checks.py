@@ -75,6 +75,16 @@ def of_dates(corpus, days, form):
     return f"{len(days.unread):,} of {len(days.days):,} dates are not read ({some}); {remedy}"
 
 
+def of_ids(names):
+    """Ids of several documents."""
+    seen = Counter(names)
+    if not (found := [f"{name[:40]!r} ({n:,})" for name, n in seen.most_common() if n > 1]):
+        return ""
+    n = sum(n for n in seen.values() if n > 1)
+    told = f"{len(found):,} values of --id occur more than once, in {n:,} documents ({some_of(found)})"
+    return f"{told}; give a field that differs in each"
+
+
 def some_of(names, separator=", ", most=3):
     """The first of some names."""
     return separator.join([*names[:most], *(["..."] if len(names) > most else [])])

@@ -13,6 +13,7 @@ from sparsemix._commands.reading.formats.xml import read_xml
 
 # Without --glob, a folder's files with this ending are read; if there are none, all files that hold text.
 PLAIN = ".txt"
+ARCHIVES = (".zip", ".tar", ".tgz", ".tbz2", ".txz", ".7z", ".rar")
 
 
 def read_lines(path, *, encoding, tally, **_):
@@ -27,10 +28,12 @@ def read_text(path, *, encoding, tally, **_):
 
 
 def refuse(path, **_):
-    """Raise for a file that must be converted first."""
+    """Raise for a file that must be unpacked or converted first."""
+    if unpacked_name(path).endswith(ARCHIVES):
+        raise ValueError(f"{path} is an archive; unpack it, and give the folder or a file of it.")
     raise ValueError(
-        f"{path} is of a kind that is not read; unpack an archive, and save a file as .docx, .pdf or text, for example "
-        "by soffice --headless --convert-to txt."
+        f"{path} is of a kind that is not read; save it as .docx, .pdf or text, for example by "
+        "soffice --headless --convert-to txt."
     )
 
 
@@ -93,7 +96,9 @@ def files_of(path, glob=None):
         raise ValueError(f"--glob {glob!r} is not a pattern for files inside a folder ({error}).") from error
     if not files:
         pattern = f"matches {glob!r}" if glob else "ends in .txt or holds texts of another kind that is known"
-        raise ValueError(f"{path} has no file that {pattern}; give another pattern with --glob.")
+        others = sorted({file.suffix.lower() or file.name for file in seen_files(path, "*")})
+        has = f" (it has {', '.join(others[:5])})" if others else ""
+        raise ValueError(f"{path} has no file that {pattern}{has}; give another pattern with --glob.")
     return files
 
 
@@ -125,10 +130,7 @@ READERS = {
     "document": (read_document, tuple(EXTRACTORS)),
     "xml": (read_xml, (".xml", ".tei")),
     "mail": (read_mail, (".eml", ".mbox")),
-    "other": (refuse, (
-        ".zip", ".tar", ".tgz", ".tbz2", ".txz", ".7z", ".rar", ".doc", ".odt", ".odp", ".ppt", ".pptx", ".rtf", ".xls",
-        ".ods",
-    )),
+    "other": (refuse, (*ARCHIVES, ".doc", ".odt", ".odp", ".ppt", ".pptx", ".rtf", ".xls", ".ods")),
 }  # fmt: skip
 # Kinds of files that a folder without *.txt is searched for: texts, no tables.
 HOLD_TEXT = ("text", "document", "xml", "mail")
