@@ -25,6 +25,8 @@ COMPARED = 1000
 FILLED, FILLED_SHARE, MOST_FILLERS = 5, 0.15, 10
 # More tokens are not fitted a second time: a fit to so many takes some ten seconds.
 MOST_TOKENS = 500_000
+# Occurrences that word frequencies get for each word of the vocabulary, as some words are in test documents only.
+UNSEEN = 1
 AGAIN = "found again by another seed"
 
 
@@ -106,30 +108,46 @@ class Score:
     """Held-out log-likelihood per token, or per context word of word sequences.
 
     ``mean`` is None if no document can be scored, for the ``reason``. ``error`` is the standard error of the mean over
-    ``n_documents`` test documents; None for a single document.
+    ``n_documents`` test documents; None for a single document. ``gain`` is the difference from the score of the word
+    frequencies of the training documents, with its own error; None for word sequences.
     """
 
     mean: float | None
     error: float | None = None
     n_documents: int = 0
     reason: str = ""
+    gain: float | None = None
+    gain_error: float | None = None
 
     def __str__(self):
         if self.mean is None:
             return self.reason
+        alone = "" if self.gain is None else f"; word frequencies alone: {self.mean - self.gain:.4f}"
         if self.error is None:
-            return f"{self.mean:.4f} (one test document: do not compare runs by it)"
-        return f"{self.mean:.4f} ± {self.error:.4f} (standard error over {self.n_documents:,} test documents)"
+            return f"{self.mean:.4f} (one test document: do not compare runs by it{alone})"
+        return f"{self.mean:.4f} ± {self.error:.4f} (standard error over {self.n_documents:,} test documents{alone})"
+
+    @property
+    def warning(self):
+        """The warning of topics that predict no better than word frequencies; "" if they do."""
+        if self.gain_error is None or self.gain > self.gain_error:
+            return ""
+        return (
+            f"topics predict hidden words of test documents no better ({self.mean:.4f}) than word frequencies do "
+            f"({self.mean - self.gain:.4f}); give fewer topics by --n-components, or more text"
+        )
 
     def record(self, unit):
         """Entries of run.json."""
         name = f"test_log_likelihood_per_{unit.replace(' ', '_')}"
         mean = self.reason if self.mean is None else self.mean
-        return {name: mean, f"{name}_standard_error": self.error, "test_documents": self.n_documents}
+        alone = None if self.gain is None else self.mean - self.gain
+        errors = {f"{name}_standard_error": self.error, f"{name}_of_word_frequencies": alone}
+        return {name: mean, **errors, "test_documents": self.n_documents}
 
 
-def held_out_score(model, X):
-    """The score of held-out documents."""
+def held_out_score(model, X, frequencies=None):
+    """The score of held-out documents, and the gain over the frequencies of words in other documents."""
     if not X.shape[0]:
         return Score(None, reason="none held out")
     try:
@@ -140,7 +158,11 @@ def held_out_score(model, X):
     scored = sizes > 0
     if not scored.any():
         return Score(None, reason="not available (no test document has two distinct words, so none can be hidden)")
-    return Score(*mean_and_error(sums[scored], sizes[scored]), int(scored.sum()))
+    mean, error = mean_and_error(sums[scored], sizes[scored])
+    if in_order or frequencies is None:
+        return Score(mean, error, int(scored.sum()))
+    alone = completion_by_document(np.asarray(frequencies)[None, :] + UNSEEN, X)[0]
+    return Score(mean, error, int(scored.sum()), "", *mean_and_error((sums - alone)[scored], sizes[scored]))
 
 
 def mean_and_error(sums, sizes):
