@@ -1,7 +1,7 @@
 """Judgements of the topics of a run: their number, held-out score, likeness, and whether another seed finds them."""
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import sparse
@@ -108,21 +108,21 @@ class Score:
     """Held-out log-likelihood per token, or per context word of word sequences.
 
     ``mean`` is None if no document can be scored, for the ``reason``. ``error`` is the standard error of the mean over
-    ``n_documents`` test documents; None for a single document. ``gain`` is the difference from the score of the word
-    frequencies of the training documents, with its own error; None for word sequences.
+    ``n_documents`` test documents; None for a single document. ``alone`` is the score of the word frequencies of the
+    training documents, and ``gain_error`` the standard error of the difference; None for word sequences.
     """
 
     mean: float | None
     error: float | None = None
     n_documents: int = 0
     reason: str = ""
-    gain: float | None = None
+    alone: float | None = None
     gain_error: float | None = None
 
     def __str__(self):
         if self.mean is None:
             return self.reason
-        alone = "" if self.gain is None else f"; word frequencies alone: {self.mean - self.gain:.4f}"
+        alone = "" if self.alone is None else f"; word frequencies alone: {self.alone:.4f}"
         if self.error is None:
             return f"{self.mean:.4f} (one test document: do not compare runs by it{alone})"
         return f"{self.mean:.4f} ± {self.error:.4f} (standard error over {self.n_documents:,} test documents{alone})"
@@ -130,20 +130,17 @@ class Score:
     @property
     def warning(self):
         """The warning of topics that predict no better than word frequencies; "" if they do."""
-        if self.gain_error is None or self.gain > self.gain_error:
+        if self.gain_error is None or self.mean > self.alone + self.gain_error:
             return ""
-        return (
-            f"topics predict hidden words of test documents no better ({self.mean:.4f}) than word frequencies do "
-            f"({self.mean - self.gain:.4f}); give fewer topics by --n-components, or more text"
-        )
+        told = f"({self.mean:.4f}) than word frequencies do ({self.alone:.4f}); give fewer topics by --n-components"
+        return f"topics predict hidden words of test documents no better {told}, or more text"
 
     def record(self, unit):
         """Entries of run.json."""
         name = f"test_log_likelihood_per_{unit.replace(' ', '_')}"
         mean = self.reason if self.mean is None else self.mean
-        alone = None if self.gain is None else self.mean - self.gain
-        errors = {f"{name}_standard_error": self.error, f"{name}_of_word_frequencies": alone}
-        return {name: mean, **errors, "test_documents": self.n_documents}
+        others = {f"{name}_standard_error": self.error, f"{name}_of_word_frequencies": self.alone}
+        return {name: mean, **others, "test_documents": self.n_documents}
 
 
 def held_out_score(model, X, frequencies=None):
@@ -158,11 +155,12 @@ def held_out_score(model, X, frequencies=None):
     scored = sizes > 0
     if not scored.any():
         return Score(None, reason="not available (no test document has two distinct words, so none can be hidden)")
-    mean, error = mean_and_error(sums[scored], sizes[scored])
+    score = Score(*mean_and_error(sums[scored], sizes[scored]), int(scored.sum()))
     if in_order or frequencies is None:
-        return Score(mean, error, int(scored.sum()))
-    alone = completion_by_document(np.asarray(frequencies)[None, :] + UNSEEN, X)[0]
-    return Score(mean, error, int(scored.sum()), "", *mean_and_error((sums - alone)[scored], sizes[scored]))
+        return score
+    alone = completion_by_document(frequencies[None, :] + UNSEEN, X)[0]
+    gain, gain_error = mean_and_error((sums - alone)[scored], sizes[scored])
+    return replace(score, alone=score.mean - gain, gain_error=gain_error)
 
 
 def mean_and_error(sums, sizes):

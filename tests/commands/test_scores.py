@@ -66,7 +66,7 @@ def test_the_standard_error_is_the_spread_of_means_of_other_documents():
     [
         (Score(-6.5, 0.02, 400), "-6.5000 ± 0.0200 (standard error over 400 test documents)"),
         (Score(-6.5, None, 1), "-6.5000 (one test document: do not compare runs by it)"),
-        (Score(-6.5, 0.02, 400, "", 0.25, 0.01),
+        (Score(-6.5, 0.02, 400, "", -6.75, 0.01),
          "-6.5000 ± 0.0200 (standard error over 400 test documents; word frequencies alone: -6.7500)"),
         (Score(None, reason="none held out"), "none held out"),
     ],
@@ -81,11 +81,11 @@ def test_the_gain_is_over_the_frequencies_of_training_words_on_the_same_hidden_w
     score, (_, hidden) = held_out_score(lda, X, frequencies), split_by_type(X)
     logs = np.log((frequencies + UNSEEN) / (frequencies + UNSEEN).sum())
     assert score.mean == pytest.approx(document_completion(lda, X))
-    assert score.mean - score.gain == pytest.approx((hidden @ logs).sum() / hidden.sum(), rel=1e-6)
-    assert 0 < score.gain_error < score.gain
+    assert score.alone == pytest.approx((hidden @ logs).sum() / hidden.sum(), rel=1e-6)
+    assert 0 < score.gain_error < score.mean - score.alone
     assert score.warning == ""
-    assert "no better (-6.5000) than word frequencies do (-6.5050)" in Score(-6.5, 0.02, 9, "", 0.005, 0.01).warning
-    assert Score(-6.5, None, 1, "", -0.1).warning == Score(-6.5, 0.1, 9).warning == ""
+    assert "no better (-6.5000) than word frequencies do (-6.5050)" in Score(-6.5, 0.02, 9, "", -6.505, 0.01).warning
+    assert Score(-6.5, None, 1, "", -6.4).warning == Score(-6.5, 0.1, 9).warning == ""
 
 
 def test_the_command_warns_of_topics_that_predict_no_better_than_frequencies(tmp_path, capsys):

@@ -28,7 +28,8 @@ def of_bytes(tally, encoding):
 
 def of_files(tally):
     """Files that cannot be read."""
-    reasons = some_of([f"{name}: {reason.rstrip('.')}" for name, reason in tally.skipped], "; ")
+    told = (reason if reason.startswith(name) else f"{name}: {reason}" for name, reason in tally.skipped)
+    reasons = some_of([reason.rstrip(".") for reason in told], "; ")
     return f"{len(tally.skipped):,} files or messages are not read, or not to their end ({reasons})" if reasons else ""
 
 
@@ -78,11 +79,9 @@ def of_dates(corpus, days, form):
 def of_ids(names):
     """Ids of several documents."""
     seen = Counter(names)
-    if not (found := [f"{name[:40]!r} ({n:,})" for name, n in seen.most_common() if n > 1]):
-        return ""
-    n = sum(n for n in seen.values() if n > 1)
-    told = f"{len(found):,} values of --id occur more than once, in {n:,} documents ({some_of(found)})"
-    return f"{told}; give a field that differs in each"
+    found = [f"{name[:40]!r} ({n:,})" for name, n in seen.most_common() if n > 1]
+    told = f"{len(found):,} values of --id occur more than once ({some_of(found)}); give a field that differs in each"
+    return told if found else ""
 
 
 def some_of(names, separator=", ", most=3):

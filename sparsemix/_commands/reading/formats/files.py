@@ -146,8 +146,7 @@ def checked_lines(file, path):
 def on_disk(path):
     """A path that can be read more than once; standard input (``-``) is copied to a file first."""
     if str(path) != "-":
-        if problem := why_absent(path):
-            raise FileNotFoundError(problem)
+        check_exists(path)
         yield Path(path)
         return
     if sys.stdin is None:
@@ -162,22 +161,19 @@ def on_disk(path):
             raise ValueError(str(error).replace(str(copy), copy.name)) from error
 
 
-def why_absent(path):
-    """The sentence about a path where nothing is, with a path of nearly the same name if there is one; "" if it is."""
+def check_exists(path):
+    """Raise if nothing is at a path; the error names a path of nearly the same name."""
     if "://" in str(path):
-        return f"{path} is an address; download the file, and give its path."
-    path = Path(path)
-    if path.exists():
-        return ""
-    *_, last = (step for step in (path, *path.parents) if not step.exists())
+        raise ValueError(f"{path} is an address; download the file, and give its path.")
+    *_, last = (None, *(step for step in (Path(path), *Path(path).parents) if not step.exists()))
+    if last is None:
+        return
     if last.parent.is_file():
-        return f"{path} does not exist, because {last.parent} is a file; unpack it if it is an archive."
+        raise FileNotFoundError(f"{path} does not exist: {last.parent} is a file; unpack it if it is an archive.")
+    near = []
     with suppress(OSError):
-        if near := get_close_matches(last.name, os.listdir(last.parent), n=1):
-            found = last.parent / near[0]
-            within = found / path.relative_to(last)
-            return f"{path} does not exist; did you mean {within if within.exists() else found}?"
-    return f"{path} does not exist."
+        near = get_close_matches(last.name, os.listdir(last.parent), n=1)
+    raise FileNotFoundError(f"{path} does not exist{f'; did you mean {last.parent / near[0]}?' if near else '.'}")
 
 
 def scratch_file(owner, folder=None):

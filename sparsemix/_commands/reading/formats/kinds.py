@@ -96,9 +96,8 @@ def files_of(path, glob=None):
         raise ValueError(f"--glob {glob!r} is not a pattern for files inside a folder ({error}).") from error
     if not files:
         pattern = f"matches {glob!r}" if glob else "ends in .txt or holds texts of another kind that is known"
-        others = sorted({file.suffix.lower() or file.name for file in seen_files(path, "*")})
-        has = f" (it has {', '.join(others[:5])})" if others else ""
-        raise ValueError(f"{path} has no file that {pattern}{has}; give another pattern with --glob.")
+        has = ", ".join(sorted({file.suffix.lower() or file.name for file in seen_files(path, "*")})[:5]) or "no files"
+        raise ValueError(f"{path} has no file that {pattern} (it has {has}); give another pattern with --glob.")
     return files
 
 

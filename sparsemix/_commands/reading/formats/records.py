@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from dataclasses import dataclass
+from itertools import chain
 
 FIRST_WORDS = 60  # characters of the name of a text without an id
 ABSENT = object()
@@ -36,8 +37,8 @@ class Fields:
 
     A name with points is a path: ``post.text`` is the field ``text`` of the object in the field ``post``, and
     ``posts[].text`` that of each object of a list. ``text`` may be several names, separated by commas, whose texts are
-    joined. ``date_format`` is the format of dates for
-    ``datetime.strptime``; None recognises it. ``sheet`` is that of a workbook; None is the first one.
+    joined. ``date_format`` is the format of dates for ``datetime.strptime``; None recognises it. ``sheet`` is that of a
+    workbook; None is the first one.
     """
 
     text: str = "text"
@@ -68,8 +69,7 @@ class Converter:
             if name is not None and value_of(record, name) is ABSENT:
                 has = ", ".join(map(repr, list(names)[:12])) or "no fields"
                 what = "text in the field" if option == "--field" else "field"
-                inner = re.split(r"\[?\]?\.", name)[-1]
-                some = such_as([path for path in paths(record) if re.split(r"\[?\]?\.", path)[-1] == inner])
+                some = such_as(record, rf"(?:.*\.)?{re.escape(name.rpartition('.')[2])}")
                 raise ValueError(f"{where} has no {what} {name!r} (it has {has}); name another by {option}{some}.")
 
     def columns(self, names):
@@ -100,16 +100,13 @@ class Converter:
             return None
         if not isinstance(text, str):
             kind = type(text).__name__
-            some = such_as([path for path in paths(record) if path.startswith((f"{name}[]", f"{name}."))])
+            some = such_as(record, rf"{re.escape(name)}(?:\[\])?\..*")
             raise ValueError(f"{where} has {kind} in the field {name!r}, not text; name another by --field{some}.")
         return self.tally.clean(text)
 
 
 def value_of(record, name):
-    """The value of a field, or of the fields inside it that the path lists; ABSENT if there is none.
-
-    The values of a path through a list are a list, without those that are absent.
-    """
+    """The value of a field, or of the fields inside it that the path lists, and of all objects of a list; or ABSENT."""
     if not isinstance(record, dict) or name is None:
         return ABSENT
     if name in record:
@@ -120,15 +117,10 @@ def value_of(record, name):
             return value_of(record[head], rest)
         items = record.get(head, ABSENT) or []
         if isinstance(items, list):
-            return flat([value_of(item, rest) if rest else item for item in items])
+            found = [value_of(item, rest) if rest else item for item in items]
+            found = [value if isinstance(value, list) else [value] for value in found if value is not ABSENT]
+            return [*chain.from_iterable(found)] if found or not items else ABSENT
     return ABSENT
-
-
-def flat(values):
-    """The values of a list and of the lists in it; ABSENT if it has values and all are absent."""
-    found = [value for value in values if value is not ABSENT]
-    inner = [part for value in found for part in (value if isinstance(value, list) else [value])]
-    return inner if found or not values else ABSENT
 
 
 def paths(value, name=""):
@@ -142,9 +134,10 @@ def paths(value, name=""):
         yield name
 
 
-def such_as(names):
-    """The end of a message that proposes names."""
-    return f", such as {' or '.join(map(repr, names[:3]))}" if names else ""
+def such_as(record, pattern):
+    """The end of a message that proposes the paths of a pattern."""
+    found = [repr(path) for path in paths(record) if re.fullmatch(pattern, path)]
+    return f", such as {' or '.join(found[:3])}" if found else ""
 
 
 def first_words(text):

@@ -16,7 +16,8 @@ from sparsemix.skipgram import TokenSequences
 # have several forms; soft hyphens, byte order marks and the stroke that lengthens Arabic words are not letters.
 REPLACED = {"\u0130": "I", "\u00b4": "'", "\u2019": "'", "\u02bc": "'", "\u00ad": "", "\ufeff": "", "\u0640": ""}
 ENTITY = re.compile(r"&(?:amp;)*((?:[a-zA-Z][a-zA-Z0-9]{1,31}|#\d{1,7}|#[xX][0-9a-fA-F]{1,6});)")
-# What may be a tag, and what shows that it is one: its first or last signs, quotes, a name that HTML leaves open.
+# What may be a tag, and what shows that it is one: its first or last signs, quotes, a name that HTML leaves open. A
+# name that the text closes is one too; <file> alone is a word.
 TAG = re.compile(
     r"<!\[cdata\[|<(?:(?:!--|!doctype|\?)[^<>]{0,1000}|/?([^\W\d_][\w:.-]{0,63})(?:\s[^<>]{0,1000})?/?)>", re.IGNORECASE
 )
@@ -64,18 +65,13 @@ def cleaned_lower(text):
     if "&" in text:
         text = ENTITY.sub(lambda match: html.unescape(f"&{match[1]}"), text)
     if "<" in text:
-        text = without_tags(text)
+        closed = set(CLOSING.findall(text.lower())) if "</" in text else ()
+        text = TAG.sub(lambda tag: " " if (tag[1] or "").lower() in closed or MARKUP.match(tag[0]) else tag[0], text)
     text = composed(text)
     for pattern, signs in FRAGMENTS:
         if any(sign in text for sign in signs):
             text = pattern.sub(" ", text)
     return text.lower()
-
-
-def without_tags(text):
-    """The text without tags, of any language of markup. A name such as <file> that nothing closes is a word."""
-    closed = set(CLOSING.findall(text)) if "</" in text else ()
-    return TAG.sub(lambda tag: " " if tag[1] in closed or MARKUP.match(tag[0]) else tag[0], text)
 
 
 @cache
