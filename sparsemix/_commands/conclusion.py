@@ -10,7 +10,7 @@ import numpy as np
 import sklearn
 
 import sparsemix
-from sparsemix._commands.console import printable
+from sparsemix._commands.console import printable, warn
 from sparsemix._commands.outputs import MODEL, REPORT, RUN, TOPICS, VECTORS, WORDS, cell, listed
 from sparsemix._commands.quality import AGAIN, Again, NotAgain, facts_of_topics, held_out_score, likenesses, scored_unit
 from sparsemix._commands.tables import strata_tables, tables_of_documents, word_rows
@@ -34,7 +34,12 @@ class Learned:
 def conclude(options, outputs, learned):
     """Write scores, tables and the report, then publish all files. A file that fails does not stop later files."""
     corpus, model = learned.corpus, learned.model
-    score = held_out_score(model, corpus.rows[learned.scored])
+    frequencies = corpus.counts.sum(axis=0, dtype=np.float64).A1
+    held_out = corpus.counts[learned.held_out].sum(axis=0, dtype=np.float64).A1
+    score = held_out_score(model, corpus.rows[learned.scored], frequencies - held_out)
+    if score.warning:
+        warn(score.warning)
+        corpus.warnings += (score.warning,)
     facts = facts_of(learned, options, score)
     documents = tables_of_documents(corpus, learned.held_out)
     page = page_of(learned, options, facts, documents.values())
@@ -44,7 +49,6 @@ def conclude(options, outputs, learned):
         'pipeline.transform(["a new text"])  # the share of each topic in it'
     )
     table = page.table(options.n_top_words)
-    frequencies = corpus.counts.sum(axis=0, dtype=np.float64).A1
     repeated = likenesses(model.components_, frequencies, [row["topic"] for row in table])
     for topic in page.data["topics"]:
         topic["repeats"] = repeated[topic["id"]] or None

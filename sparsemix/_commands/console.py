@@ -12,6 +12,7 @@ import signal
 import sys
 import threading
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
+from difflib import get_close_matches
 from itertools import pairwise
 from pathlib import Path
 
@@ -68,6 +69,15 @@ def open_streams():
 
 class Parser(argparse.ArgumentParser):
     """Argument parser whose errors are one line; the usage is printed for --help only."""
+
+    def parse_known_args(self, args=None, namespace=None):
+        """Parse the arguments; an unknown option is an error here, where the options of the subcommand are known."""
+        found, unknown = super().parse_known_args(args, namespace)
+        if given := next((word.partition("=")[0] for word in unknown if word.startswith("-")), None):
+            options = [name for action in self._actions for name in action.option_strings]
+            near = "".join(f"did you mean {name}?" for name in get_close_matches(given, options, n=1))
+            self.error(f"{given} is no option; {near or f'{self.prog} --help lists all.'}")
+        return found, unknown
 
     def error(self, message):
         """Print one line on stderr and exit with status 2."""

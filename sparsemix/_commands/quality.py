@@ -1,7 +1,7 @@
 """Judgements of the topics of a run: their number, held-out score, likeness, and whether another seed finds them."""
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -21,10 +21,12 @@ ALIKE, LIKE_CORPUS, FEW = 0.8, 0.9, 5
 # to skip some.
 FILLED, FILLED_SHARE, MOST_FILLERS = 5, 0.15, 10
 # Seeds that are fitted by default before the fit that starts from their consensus; one if there are more tokens, as a
-# fit to so many takes some ten seconds. On five corpora of 60,000 to 850,000 words, a second consensus of two, three and
-# four seeds finds 50 to 72 %, 52 to 76 % and 52 to 80 % of the topics again, and a second fit 38 to 64 %.
+# fit to so many takes some ten seconds. On five corpora of 60,000 to 850,000 words, a second consensus of two, three
+# and four seeds finds 50 to 72 %, 52 to 76 % and 52 to 80 % of the topics again, and a second fit 38 to 64 %.
 RUNS, MOST_TOKENS = 3, 500_000
 AGAIN = "found by runs of other seeds"
+# Occurrences that word frequencies get for each word of the vocabulary, as some words are in test documents only.
+UNSEEN = 1
 
 
 def least_tokens(counts):
@@ -95,30 +97,43 @@ class Score:
     """Held-out log-likelihood per token, or per context word of word sequences.
 
     ``mean`` is None if no document can be scored, for the ``reason``. ``error`` is the standard error of the mean over
-    ``n_documents`` test documents; None for a single document.
+    ``n_documents`` test documents; None for a single document. ``alone`` is the score of the word frequencies of the
+    training documents, and ``gain_error`` the standard error of the difference; None for word sequences.
     """
 
     mean: float | None
     error: float | None = None
     n_documents: int = 0
     reason: str = ""
+    alone: float | None = None
+    gain_error: float | None = None
 
     def __str__(self):
         if self.mean is None:
             return self.reason
+        alone = "" if self.alone is None else f"; word frequencies alone: {self.alone:.4f}"
         if self.error is None:
-            return f"{self.mean:.4f} (one test document: do not compare runs by it)"
-        return f"{self.mean:.4f} ± {self.error:.4f} (standard error over {self.n_documents:,} test documents)"
+            return f"{self.mean:.4f} (one test document: do not compare runs by it{alone})"
+        return f"{self.mean:.4f} ± {self.error:.4f} (standard error over {self.n_documents:,} test documents{alone})"
+
+    @property
+    def warning(self):
+        """The warning of topics that predict no better than word frequencies; "" if they do."""
+        if self.gain_error is None or self.mean > self.alone + self.gain_error:
+            return ""
+        told = f"({self.mean:.4f}) than word frequencies do ({self.alone:.4f}); give fewer topics by --n-components"
+        return f"topics predict hidden words of test documents no better {told}, or more text"
 
     def record(self, unit):
         """Entries of run.json."""
         name = f"test_log_likelihood_per_{unit.replace(' ', '_')}"
         mean = self.reason if self.mean is None else self.mean
-        return {name: mean, f"{name}_standard_error": self.error, "test_documents": self.n_documents}
+        others = {f"{name}_standard_error": self.error, f"{name}_of_word_frequencies": self.alone}
+        return {name: mean, **others, "test_documents": self.n_documents}
 
 
-def held_out_score(model, X):
-    """The score of held-out documents."""
+def held_out_score(model, X, frequencies=None):
+    """The score of held-out documents, and the gain over the frequencies of words in other documents."""
     if not X.shape[0]:
         return Score(None, reason="none held out")
     try:
@@ -129,7 +144,12 @@ def held_out_score(model, X):
     scored = sizes > 0
     if not scored.any():
         return Score(None, reason="not available (no test document has two distinct words, so none can be hidden)")
-    return Score(*mean_and_error(sums[scored], sizes[scored]), int(scored.sum()))
+    score = Score(*mean_and_error(sums[scored], sizes[scored]), int(scored.sum()))
+    if in_order or frequencies is None:
+        return score
+    alone = completion_by_document(frequencies[None, :] + UNSEEN, X)[0]
+    gain, gain_error = mean_and_error((sums - alone)[scored], sizes[scored])
+    return replace(score, alone=score.mean - gain, gain_error=gain_error)
 
 
 def mean_and_error(sums, sizes):

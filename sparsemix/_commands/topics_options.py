@@ -44,7 +44,8 @@ def add_corpus_options(add):
         help="encoding of texts without a byte order mark, or several to try on each file, such as utf-8,cp1252 "
         "(default: %(default)s)")  # fmt: skip
     add("--field", default="text",
-        help="field or column with the text, a path such as post.text, or several such as title,body "
+        help="field or column with the text, a path such as post.text or 'verses[].text', or several such as "
+        "title,body "
         "(default: %(default)s)")  # fmt: skip
     add("--sheet", metavar="NAME", help="sheet of a workbook (default: the first one)")
     add("--id", help="field with the name of the document, for the outputs")
@@ -81,7 +82,7 @@ def add_word_options(add):
 def add_model_options(add):
     """Add the options of the estimator and its evaluation."""
     add("--estimator", choices=tuple(ESTIMATORS), default="SparseSCVB0LDA", help="(default: %(default)s)")
-    add("--n-components", type=positive(int), metavar="K",
+    add("--n-components", "--topics", type=positive(int), metavar="K",
         help=f"number of topics (default: root of the number of words, divided by {ROOT_OF_A_TOPIC}; at most one for "
         f"{DOCUMENTS_OF_A_TOPIC} documents, and {MOST_TOPICS})")  # fmt: skip
     add("--n-nonzero", type=positive(int), default=8, metavar="L", help="topics per word, for SparseLDA (default: 8)")

@@ -67,8 +67,8 @@ class Gathered(NamedTuple):
 def gather(model, X, n_documents=3, strata=(), observe=None, weights_of_rows=None):
     """Read all documents once and collect statistics, with a number of representative documents per topic.
 
-    ``strata`` are arrays with the bin of each document, -1 for none, whose means have ``weights_of_rows``. ``observe`` is
-    called with the first row and the shares (n, K) of each block.
+    ``strata`` are arrays with the bin of each document, -1 for none, whose means have ``weights_of_rows``. ``observe``
+    is called with the first row and the shares (n, K) of each block.
     """
     n_components = len(model.components_)
     weights, word_counts = np.zeros(n_components), np.zeros(X.shape[1])

@@ -7,6 +7,7 @@ import json
 import lzma
 import mailbox
 import sys
+import tarfile
 import zipfile
 from email.message import EmailMessage
 
@@ -257,13 +258,45 @@ def test_a_message_in_an_unknown_encoding_is_named(tmp_path):
 
 @pytest.mark.parametrize("name", ["a.zip", "a.tar", "a.tar.gz", "a.tgz", "a.7z", "a.odt", "a.doc", "a.pptx", "a.rtf"])
 def test_files_to_convert_first_are_refused_with_advice(tmp_path, name):
-    advice = "unpack an archive, and save a file as .docx, .pdf or text, for example by soffice --headless"
+    office = "is of a kind that is not read; save it as .docx, .pdf or text, for example by soffice --headless"
+    is_office = name.endswith((".odt", ".doc", ".pptx", ".rtf"))
+    advice = f"{name} {office if is_office else 'is an archive; unpack it, and give the folder or a file of it'}"
     content = gzip.compress(b"apple") if name.endswith("gz") else zipped({"a.txt": "apple"})
     with pytest.raises(ValueError, match=advice):
         read(tmp_path, content, name)
     (tmp_path / "good.txt").write_text("apple")
     assert f"1 {(tmp_path / name).suffix}" in read_corpus(tmp_path, words=ALL).facts["files not read"]
     assert advice in read_corpus(tmp_path, words=ALL, glob="*").warnings[0]
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("https://x.org/a.txt", r"^https://x\.org/a\.txt is an address; download the file"),
+        ("text.txt", r"text\.txt does not exist; did you mean \S+/texts\.txt\?"),
+        ("foldr/a.txt", r"foldr/a\.txt does not exist; did you mean \S+/folder\?"),
+        ("a.zip/inner/a.txt", r"a\.zip/inner/a\.txt does not exist: \S+/a\.zip is a file; unpack it"),
+        ("zzz", r"zzz does not exist\.$"),
+        ("plain.gz", r"plain\.gz is not text, but begins like a \.tar file; give it that ending"),
+        ("folder/inner", r"inner has no file that .* is known \(it has \.zip\); give another pattern with --glob"),
+    ],
+)
+def test_a_path_that_cannot_be_read_is_named_with_a_remedy(tmp_path, path, message):
+    (tmp_path / "folder" / "inner").mkdir(parents=True)
+    for name in ("texts.txt", "folder/a.txt", "a.zip", "folder/inner/a.zip"):
+        (tmp_path / name).write_text("apple")
+    with tarfile.open(tmp_path / "plain.gz", "w:gz") as archive:
+        archive.add(tmp_path / "texts.txt")
+    with pytest.raises((ValueError, OSError), match=message):
+        read_corpus(path if "://" in path else tmp_path / path, words=ALL)
+
+
+def test_repeated_ids_are_counted_and_named(tmp_path):
+    rows = "\n".join(f"{name},apple pear" for name in "aabbbcddee")
+    corpus = read(tmp_path, f"id,text\n{rows}\n", "a.csv", fields=Fields(id="id"))
+    (warning,) = corpus.warnings
+    assert warning.startswith("4 values of --id occur more than once ('b' (3), 'a' (2), 'd' (2), ...); give")
+    assert read(tmp_path, f"id,text\n{rows}\n", "a.csv").warnings == ()
 
 
 def test_a_folder_of_many_kinds(tmp_path):
@@ -287,7 +320,7 @@ def test_damaged_files_of_a_folder_are_left_out_and_named(tmp_path):
         (tmp_path / name).write_bytes(content)
     corpus = read_corpus(tmp_path, words=ALL)
     assert corpus.names == ["good.txt", "ok.txt"]
-    assert corpus.warnings[0].startswith("3 files or messages are not read, or not to their end (pack.txt.gz: ")
+    assert corpus.warnings[0].startswith("3 files or messages are not read, or not to their end (pack.txt.gz is")
     assert "pdf.txt is not text, but begins like a .pdf file" in corpus.warnings[0]
     (tmp_path / "good.txt").unlink()
     (tmp_path / "ok.txt").unlink()

@@ -152,6 +152,23 @@ def test_fragments_are_no_words(tmp_path):
     assert kept.tolist() == ["don't", "http://x.org"]
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('<hi rend="italic">apple</hi> <TEI:seg>pear</TEI:seg> <Div>plum</Div>', {"apple", "pear", "plum"}),
+        ('apple<lb n="3"/>pear<milestone/>plum<img src=zebra>', {"apple", "pear", "plum"}),
+        ("<p>apple<li>pear<tr><td>plum<hr>cherry</zebra>", {"apple", "pear", "plum", "cherry"}),
+        ("<!-- zebra --><?xml version='1.0'?><!DOCTYPE html>apple <![CDATA[pear]]>", {"apple", "pear"}),
+        ("move <source> <dest>; vector<int> if x < limit", {"move", "source", "dest", "vector", "int", "limit"}),
+        ("apple&amp;nbsp;pear &amp;amp;quot;plum&quot; &frac12;", {"apple", "pear", "plum"}),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("name", ["a.txt", "a.md", "a.json"])
+def test_markup_is_no_word_in_any_text(tmp_path, text, words, name):
+    content = json.dumps({"text": text}) if name == "a.json" else text
+    assert set(corpus_of(tmp_path, content, name).feature_names) == words
+
+
 def test_copies_are_counted_and_dropped(tmp_path):
     texts = ["apple pear", "Apple  PEAR", "plum", "cherry", "plum"]
     corpus = corpus_of(tmp_path, "\n".join(texts))
@@ -353,6 +370,35 @@ def test_paths_and_several_fields_of_json(tmp_path):
     (tmp_path / "a.csv").write_text('title,"a,b",a.b\napple,pear,plum\n')
     for field, found in (("title,a.b", {"apple", "plum"}), ("a,b", {"pear"}), ("a.b", {"plum"})):
         assert set(read_corpus(tmp_path / "a.csv", words=ALL, fields=Fields(field)).feature_names) == found
+
+
+@pytest.mark.parametrize("name", ["a.json", "a.jsonl", "a.parquet"])
+def test_paths_through_lists_join_their_texts(tmp_path, name):
+    parts = [{"lines": [{"text": word} for word in words.split()]} for words in ("apple pear", "plum")]
+    records = [{"name": "one", "parts": parts, "tags": ["tree"]}, {"name": "two", "parts": [], "tags": None}]
+    records += [{"name": "six", "parts": [{"lines": None}, {"lines": [{"text": None}, {"text": "plum"}]}], "tags": []}]
+    if name == "a.parquet":
+        pytest.importorskip("pyarrow.parquet").write_table(parquet_table(records), tmp_path / name)
+    else:
+        (tmp_path / name).write_text("\n".join(map(json.dumps, records)))
+
+    def read(text, **fields):
+        return read_corpus(tmp_path / name, words=ALL, fields=Fields(text, id="name", **fields))
+
+    corpus = read("parts[].lines[].text,tags[]")
+    assert list(corpus.texts.whole()) == ["apple\npear\nplum\n\ntree", "plum"]
+    assert (corpus.names, corpus.left_out) == (["one", "six"], {"no text": 1})
+    for field in ("text", "parts.lines.text", "parts", "parts[].lines"):
+        with pytest.raises(ValueError, match=r"name another by --field, such as 'parts\[\]\.lines\[\]\.text'\.$"):
+            read(field)
+    with pytest.raises(ValueError, match=r"name another by --date\.$"):
+        read("tags", date="created")
+
+
+def parquet_table(records):
+    import pyarrow
+
+    return pyarrow.Table.from_pylist(records)
 
 
 @pytest.mark.parametrize("form", ['{"n": %s, "text": "apple"}', '[{"n": 1},\n{"n": %s, "text": "apple"}]'])

@@ -1,5 +1,6 @@
 """The held-out score of the command, and its standard error over test documents."""
 
+import itertools
 import json
 import re
 
@@ -9,10 +10,10 @@ from scipy import sparse
 
 from sparsemix import SkipGramTopicModel, SparseSCVB0LDA
 from sparsemix.__main__ import main
-from sparsemix._commands.quality import Score, held_out_score, mean_and_error
+from sparsemix._commands.quality import UNSEEN, Score, held_out_score, mean_and_error
 from sparsemix._commands.topics import split
 from sparsemix.datasets import make_bars
-from sparsemix.metrics import document_completion
+from sparsemix.metrics import document_completion, split_by_type
 from sparsemix.metrics._completion import completion_by_document
 from sparsemix.skipgram._input import check_sequences
 
@@ -65,11 +66,42 @@ def test_the_standard_error_is_the_spread_of_means_of_other_documents():
     [
         (Score(-6.5, 0.02, 400), "-6.5000 ± 0.0200 (standard error over 400 test documents)"),
         (Score(-6.5, None, 1), "-6.5000 (one test document: do not compare runs by it)"),
+        (Score(-6.5, 0.02, 400, "", -6.75, 0.01),
+         "-6.5000 ± 0.0200 (standard error over 400 test documents; word frequencies alone: -6.7500)"),
         (Score(None, reason="none held out"), "none held out"),
     ],
 )  # fmt: skip
 def test_a_score_that_compares_nothing_says_so_in_its_line(score, text):
     assert str(score) == text
+
+
+def test_the_gain_is_over_the_frequencies_of_training_words_on_the_same_hidden_words(lda):
+    X = sparse.csr_matrix(make_bars(n_samples=30, random_state=1)[0])
+    frequencies = np.arange(X.shape[1], dtype=float)
+    score, (_, hidden) = held_out_score(lda, X, frequencies), split_by_type(X)
+    logs = np.log((frequencies + UNSEEN) / (frequencies + UNSEEN).sum())
+    assert score.mean == pytest.approx(document_completion(lda, X))
+    assert score.alone == pytest.approx((hidden @ logs).sum() / hidden.sum(), rel=1e-6)
+    assert 0 < score.gain_error < score.mean - score.alone
+    assert score.warning == ""
+    assert "no better (-6.5000) than word frequencies do (-6.5050)" in Score(-6.5, 0.02, 9, "", -6.505, 0.01).warning
+    assert Score(-6.5, None, 1, "", -6.4).warning == Score(-6.5, 0.1, 9).warning == ""
+
+
+def test_the_command_warns_of_topics_that_predict_no_better_than_frequencies(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    words = ["".join(letters) for letters in itertools.product("bdfg", "aeio", "klmn")]
+    (tmp_path / "noise.txt").write_text("\n".join(" ".join(rng.choice(words, 12)) for _ in range(300)))
+    options = ["--output", str(tmp_path / "out"), "--topics", "9", "--stop-words", "none"]
+    main(["topics", str(tmp_path / "noise.txt"), *options])
+    out, err = capsys.readouterr()
+    (told,) = re.findall(r"warning: (topics predict .*)", err)
+    assert told.endswith("; give fewer topics by --n-components, or more text")
+    assert re.search(f"^warning +{re.escape(told)}$", out, re.MULTILINE)
+    run = json.loads((tmp_path / "out" / "run.json").read_text())
+    assert told in run["warnings"]
+    alone = run["scores"]["test_log_likelihood_per_token_of_word_frequencies"]
+    assert f"word frequencies alone: {alone:.4f})" in run["facts"]["test log-likelihood per token"]
 
 
 def test_the_command_prints_and_records_the_error(tmp_path, capsys):

@@ -28,7 +28,8 @@ def of_bytes(tally, encoding):
 
 def of_files(tally):
     """Files that cannot be read."""
-    reasons = some_of([f"{name}: {reason.rstrip('.')}" for name, reason in tally.skipped], "; ")
+    told = (reason if reason.startswith(name) else f"{name}: {reason}" for name, reason in tally.skipped)
+    reasons = some_of([reason.rstrip(".") for reason in told], "; ")
     return f"{len(tally.skipped):,} files or messages are not read, or not to their end ({reasons})" if reasons else ""
 
 
@@ -60,11 +61,10 @@ def of_script(texts, vectorizer):
     return told if needs_segmenter([texts[i] for i in chosen], pattern_of(vectorizer)) else ""
 
 
-def of_dates(corpus, days, form):
+def of_dates(values, names, days, form):
     """Dates that are not read, with the documents."""
     if not days.unread:
         return ""
-    values, names = corpus.values("date"), corpus.names
     some = some_of([f"{values[row][:40]!r} of {names[row]}" for row in days.unread])
     if form is not None:
         remedy = f"they do not have the --date-format {form}"
@@ -73,6 +73,14 @@ def of_dates(corpus, days, form):
     else:
         remedy = "write them like 2024-01-31, or give their --date-format, such as %d/%m/%y"
     return f"{len(days.unread):,} of {len(days.days):,} dates are not read ({some}); {remedy}"
+
+
+def of_ids(names):
+    """Ids of several documents."""
+    seen = Counter(names)
+    found = [f"{name[:40]!r} ({n:,})" for name, n in seen.most_common() if n > 1]
+    told = f"{len(found):,} values of --id occur more than once ({some_of(found)}); give a field that differs in each"
+    return told if found else ""
 
 
 def some_of(names, separator=", ", most=3):

@@ -119,8 +119,6 @@ def read_corpus(
     """
     fields, words, encoding = fields or Fields(), words or Words(), check_encoding(encoding)
     with on_disk(path) as path:
-        if not path.exists():
-            raise FileNotFoundError(f"{path} does not exist.")
         given, kind = kind, guess_kind(path) if kind == "auto" else kind
         if (kind == "folder") != path.is_dir():
             raise ValueError(f"{path} is {'a folder' if path.is_dir() else 'a file'}; it needs another --format.")
@@ -152,27 +150,30 @@ def read_corpus(
             what = f"No words are left of {len(texts)} documents ({error})"
             raise ValueError(f"{what}; see {options}{few}{bad}.") from error
         corpus = Corpus(counts, vectorizer, inputs, texts.rows, texts, sequences, folder, facts)
-        check(corpus, tally, encoding, fields.date_format)
+        check(corpus, tally, encoding, fields)
         return without_empty_documents(corpus, path)
 
 
-def check(corpus, tally, encoding, date_format):
+def check(corpus, tally, encoding, fields):
     """Set the warnings of a corpus, and the facts on its dates and groups."""
-    days = read_dates(corpus.values("date"), date_format)
-    unread_dates = checks.of_dates(corpus, days, date_format)
+    documents = [corpus.inputs[number] for number in np.unique(corpus.numbers)]
+    names, dates = [document.name for document in documents], [document.date for document in documents]
+    days = read_dates(dates, fields.date_format)
+    unread_dates = checks.of_dates(dates, names, days, fields.date_format)
     if days.none_read:
         raise ValueError(f"--date: {unread_dates}.")
-    if corpus.known("date") and (n := days.days.count(None)):
+    if any(dates) and (n := days.days.count(None)):
         unread = f" ({len(days.unread):,} dates are not read)" if days.unread else ""
         corpus.facts["documents without a date"] = f"{n:,}{unread}"
-    if far := far_dates(days.days, bins_of_dates(days.days)[0], corpus.names):
+    if far := far_dates(days.days, bins_of_dates(days.days)[0], names):
         corpus.facts[FAR_DATES] = far
-    if n := (corpus.known("group") or []).count(""):
+    groups = [document.group for document in documents]
+    if any(groups) and (n := groups.count("")):
         corpus.facts["documents without a group"] = f"{n:,}"
     found = (
         checks.of_bytes(tally, encoding), checks.of_files(tally), checks.of_empty(corpus.counts),
-        checks.of_languages(corpus.values("language")), checks.of_script(corpus.texts, corpus.vectorizer),
-        unread_dates,
+        checks.of_languages([document.language for document in documents]), checks.of_script(corpus.texts, corpus.vectorizer),
+        unread_dates, checks.of_ids(names if fields.id else []),
     )  # fmt: skip
     corpus.warnings = tuple(filter(None, found))
 

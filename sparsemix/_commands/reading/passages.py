@@ -63,7 +63,7 @@ def words_of_passages(given, sizes):
 def chapters(text):
     """Titles and beginnings of the chapters of a text; none if it has no headings with consecutive numbers.
 
-    A heading is a line that begins with a word and a number, such as "CHAPTER IV. Home", or with a number, such as "12",
+    A heading is a line that begins with a word and a number, such as "CHAPTER IV. Home", or with a number, such as 12,
     if the line before or after it is empty. The numbers of headings with one word count up, and may begin again in a
     next part.
     """

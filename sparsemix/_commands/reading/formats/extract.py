@@ -1,4 +1,4 @@
-"""Texts of pages, Word, books and papers by libraries; of XML, notebooks and mail by Python's own."""
+"""Texts of pages, Word, books and papers by libraries; of notebooks and mail by Python's own."""
 
 import json
 import logging
@@ -31,22 +31,28 @@ SIGNATURE = re.compile(r"^-- ?\r?\n.*", re.MULTILINE | re.DOTALL)
 def read_document(path, *, tally, **_):
     """The text of a whole file; damaged files and files without text raise an error that names them."""
     ending = next((ending for ending in EXTRACTORS if unpacked_name(path).endswith(ending)), ".html")
+    text = extracted(path, ending, EXTRACTORS[ending], tally)
+    if not text.strip():
+        raise ValueError(f"{path} has no text; if its pages are pictures, add text to them, for example by ocrmypdf.")
+    yield Document(tally.clean(text), "")
+
+
+def extracted(path, ending, extract, tally):
+    """What an extractor finds in a file; errors name the file."""
     tally.place = path.name
     with open_packed(path) as file:
         content = file.read()
     try:
-        text = EXTRACTORS[ending](content)
-        if "\0" in text:
+        found = extract(content)
+        if "\0" in found:
             raise ValueError("it has zero bytes")
+        return found
     except ImportError as error:
         raise ValueError(needed(path, error)) from error
     except MemoryError:
         raise
     except Exception as error:  # libraries let errors of many kinds through for damaged files
         raise ValueError(damaged(path, ending, error)) from error
-    if not text.strip():
-        raise ValueError(f"{path} has no text; if its pages are pictures, add text to them, for example by ocrmypdf.")
-    yield Document(tally.clean(text), "")
 
 
 def text_of_page(page):
@@ -104,13 +110,6 @@ def text_of_paper(content):
     return HYPHENATED.sub("", text)
 
 
-def text_of_xml(content):
-    """The text of an XML file; of TEI without its header."""
-    root = ElementTree.fromstring(content)
-    texts = root.findall("{http://www.tei-c.org/ns/1.0}text") or [root]
-    return "\n\n".join(" ".join(text.itertext()) for text in texts)
-
-
 def text_of_notebook(content):
     """The Markdown and the code of a Jupyter notebook, without outputs."""
     return "\n\n".join("".join(cell["source"]) for cell in json.loads(content)["cells"])
@@ -118,7 +117,7 @@ def text_of_notebook(content):
 
 EXTRACTORS = {
     ".html": text_of_page, ".htm": text_of_page, ".xhtml": text_of_page, ".docx": text_of_word, ".epub": text_of_book,
-    ".pdf": text_of_paper, ".xml": text_of_xml, ".ipynb": text_of_notebook,
+    ".pdf": text_of_paper, ".ipynb": text_of_notebook,
 }  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 import codecs
 import io
+import os
 import re
 import shutil
 import sys
@@ -10,12 +11,16 @@ import unicodedata
 import weakref
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from pathlib import Path
 
 from sparsemix.datasets._files import ENDINGS, HEAD, open_packed
 
-# First bytes of files that may have no zero byte at their beginning, and their endings.
-NO_TEXT = {b"%PDF": ".pdf", b"PK\x03\x04": ".docx, .epub, .xlsx or .zip", b"{\\rtf": ".rtf"}
+# Marks of files that are no text, with their places, and the endings of such files.
+NO_TEXT = {
+    (b"%PDF", 0): ".pdf", (b"PK\x03\x04", 0): ".docx, .epub, .xlsx or .zip", (b"{\\rtf", 0): ".rtf",
+    (b"ustar", 257): ".tar",
+}  # fmt: skip
 # Byte order marks. UTF-32 comes before UTF-16, whose mark is a prefix of its mark.
 MARKS = {
     codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF32_LE: "utf-32", codecs.BOM_UTF32_BE: "utf-32",
@@ -65,7 +70,7 @@ def open_text(path, encoding):
     with open_packed(path) as file:
         head = file.peek(HEAD)[:HEAD]
         encoding = next((called for mark, called in MARKS.items() if head.startswith(mark)), encoding)
-        if ending := next((ending for mark, ending in NO_TEXT.items() if head.startswith(mark)), None):
+        if ending := next((ending for mark, ending in NO_TEXT.items() if head.startswith(*mark)), None):
             raise ValueError(f"{path} is not text, but begins like a {ending} file; give it that ending.")
         if "\0" in head.decode(encoding, errors="replace"):
             raise ValueError(f"{path} is not text (it has zero bytes); if it is UTF-16, say --encoding utf-16-le.")
@@ -140,6 +145,7 @@ def checked_lines(file, path):
 def on_disk(path):
     """A path that can be read more than once; standard input (``-``) is copied to a file first."""
     if str(path) != "-":
+        check_exists(path)
         yield Path(path)
         return
     if sys.stdin is None:
@@ -152,6 +158,21 @@ def on_disk(path):
             yield copy
         except ValueError as error:
             raise ValueError(str(error).replace(str(copy), copy.name)) from error
+
+
+def check_exists(path):
+    """Raise if nothing is at a path; the error names a path of nearly the same name."""
+    if "://" in str(path):
+        raise ValueError(f"{path} is an address; download the file, and give its path.")
+    *_, last = (None, *(step for step in (Path(path), *Path(path).parents) if not step.exists()))
+    if last is None:
+        return
+    if last.parent.is_file():
+        raise FileNotFoundError(f"{path} does not exist: {last.parent} is a file; unpack it if it is an archive.")
+    near = []
+    with suppress(OSError):
+        near = get_close_matches(last.name, os.listdir(last.parent), n=1)
+    raise FileNotFoundError(f"{path} does not exist{f'; did you mean {last.parent / near[0]}?' if near else '.'}")
 
 
 def scratch_file(owner, folder=None):

@@ -9,9 +9,11 @@ from sparsemix._commands.reading.formats.extract import EXTRACTORS, read_documen
 from sparsemix._commands.reading.formats.files import ENDINGS, lines, read_whole, unpacked_name
 from sparsemix._commands.reading.formats.records import NOT_READ, Document, first_words
 from sparsemix._commands.reading.formats.tables import read_excel, read_json, read_parquet, read_table
+from sparsemix._commands.reading.formats.xml import read_xml
 
 # Without --glob, a folder's files with this ending are read; if there are none, all files that hold text.
 PLAIN = ".txt"
+ARCHIVES = (".zip", ".tar", ".tgz", ".tbz2", ".txz", ".7z", ".rar")
 
 
 def read_lines(path, *, encoding, tally, **_):
@@ -26,10 +28,12 @@ def read_text(path, *, encoding, tally, **_):
 
 
 def refuse(path, **_):
-    """Raise for a file that must be converted first."""
+    """Raise for a file that must be unpacked or converted first."""
+    if unpacked_name(path).endswith(ARCHIVES):
+        raise ValueError(f"{path} is an archive; unpack it, and give the folder or a file of it.")
     raise ValueError(
-        f"{path} is of a kind that is not read; unpack an archive, and save a file as .docx, .pdf or text, for example "
-        "by soffice --headless --convert-to txt."
+        f"{path} is of a kind that is not read; save it as .docx, .pdf or text, for example by "
+        "soffice --headless --convert-to txt."
     )
 
 
@@ -92,7 +96,8 @@ def files_of(path, glob=None):
         raise ValueError(f"--glob {glob!r} is not a pattern for files inside a folder ({error}).") from error
     if not files:
         pattern = f"matches {glob!r}" if glob else "ends in .txt or holds texts of another kind that is known"
-        raise ValueError(f"{path} has no file that {pattern}; give another pattern with --glob.")
+        has = ", ".join(sorted({file.suffix.lower() or file.name for file in seen_files(path, "*")})[:5]) or "no files"
+        raise ValueError(f"{path} has no file that {pattern} (it has {has}); give another pattern with --glob.")
     return files
 
 
@@ -122,11 +127,9 @@ READERS = {
     "parquet": (read_parquet, (".parquet",)),
     "excel": (read_excel, (".xlsx", ".xlsm")),
     "document": (read_document, tuple(EXTRACTORS)),
+    "xml": (read_xml, (".xml", ".tei")),
     "mail": (read_mail, (".eml", ".mbox")),
-    "other": (refuse, (
-        ".zip", ".tar", ".tgz", ".tbz2", ".txz", ".7z", ".rar", ".doc", ".odt", ".odp", ".ppt", ".pptx", ".rtf", ".xls",
-        ".ods",
-    )),
+    "other": (refuse, (*ARCHIVES, ".doc", ".odt", ".odp", ".ppt", ".pptx", ".rtf", ".xls", ".ods")),
 }  # fmt: skip
 # Kinds of files that a folder without *.txt is searched for: texts, no tables.
-HOLD_TEXT = ("text", "document", "mail")
+HOLD_TEXT = ("text", "document", "xml", "mail")

@@ -128,8 +128,9 @@ def read_parquet(path, *, fields, tally, **_):
     try:
         # open the file here: pyarrow does not accept file names that are not UTF-8
         with path.open("rb") as source, parquet.ParquetFile(source) as file:
-            converter.check_names(file.schema_arrow.names, f"{path}, row 1")
-            for batch in file.iter_batches(columns=converter.columns(file.schema_arrow.names)):
+            schema = file.schema_arrow
+            converter.check_names(schema.names, f"{path}, row 1", {part.name: form_of(part.type) for part in schema})
+            for batch in file.iter_batches(columns=converter.columns(schema.names)):
                 for record in batch.to_pylist():
                     n += 1
                     yield converter.document(record, f"{path}, row {n}")
@@ -137,6 +138,13 @@ def read_parquet(path, *, fields, tally, **_):
         if getattr(error, "errno", None) is not None:
             raise
         raise ValueError(damaged(path, "Parquet", error)) from error
+
+
+def form_of(kind):
+    """The objects and lists of a type of Arrow, without values."""
+    if kind.num_fields and hasattr(kind, "value_type"):  # a list
+        return [form_of(kind.value_type)]
+    return {part.name: form_of(part.type) for part in kind} if str(kind).startswith("struct") else None
 
 
 def read_excel(path, *, fields, tally, **_):

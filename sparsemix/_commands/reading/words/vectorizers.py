@@ -15,9 +15,14 @@ from sparsemix.skipgram import TokenSequences
 # Characters that NFKC leaves, or changes wrongly: in lower case the capital I with a dot is two characters; apostrophes
 # have several forms; soft hyphens, byte order marks and the stroke that lengthens Arabic words are not letters.
 REPLACED = {"\u0130": "I", "\u00b4": "'", "\u2019": "'", "\u02bc": "'", "\u00ad": "", "\ufeff": "", "\u0640": ""}
-ENTITY = re.compile(r"&(?:[a-zA-Z]{2,8}|#\d{1,7}|#[xX][0-9a-fA-F]{1,6});")
-TAGS = "p|br|hr|div|span|a|b|i|u|em|strong|code|pre|ul|ol|li|dl|dt|dd|h[1-6]|table|t[rdh]|img|font|blockquote|sup|sub"
-TAG = re.compile(rf"</?(?:{TAGS})(?:\s[^<>]{{0,1000}})?/?>", re.IGNORECASE)
+ENTITY = re.compile(r"&(?:amp;)*((?:[a-zA-Z][a-zA-Z0-9]{1,31}|#\d{1,7}|#[xX][0-9a-fA-F]{1,6});)")
+# What may be a tag, and what shows that it is one: its first or last signs, quotes, a name that HTML leaves open. A
+# name that the text closes is one too; <file> alone is a word.
+TAG = re.compile(
+    r"<!\[cdata\[|<(?:(?:!--|!doctype|\?)[^<>]{0,1000}|/?([^\W\d_][\w:.-]{0,63})(?:\s[^<>]{0,1000})?/?)>", re.IGNORECASE
+)
+MARKUP = re.compile(r"""<[!?/]|.*(?:=\s*["']|/>)|<(?:p|li|d[td]|t[rdh]|[bh]r|img)[\s>]""", re.IGNORECASE | re.DOTALL)
+CLOSING = re.compile(r"</([\w:.-]{1,64})\s*>")
 MAIL = re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}")
 ADDRESS = re.compile(r"(?:\b(?:https?|ftp|file)://|\bwww\.)\S+", re.IGNORECASE)
 DOMAIN = re.compile(r"\b(?:[\w-]{1,63}\.){1,8}(?:com|org|net|edu|gov)\b(?:/\S*)?", re.IGNORECASE)
@@ -56,11 +61,12 @@ def composed_lower(text):
 
 
 def cleaned_lower(text):
-    """Preprocessor: also without addresses, English contractions, and tags and entities of HTML."""
+    """Preprocessor: also without addresses, English contractions, tags and entities."""
     if "&" in text:
-        text = ENTITY.sub(lambda match: html.unescape(match[0]), text)
+        text = ENTITY.sub(lambda match: html.unescape(f"&{match[1]}"), text)
     if "<" in text:
-        text = TAG.sub(" ", text)
+        closed = set(CLOSING.findall(text.lower())) if "</" in text else ()
+        text = TAG.sub(lambda tag: " " if (tag[1] or "").lower() in closed or MARKUP.match(tag[0]) else tag[0], text)
     text = composed(text)
     for pattern, signs in FRAGMENTS:
         if any(sign in text for sign in signs):
