@@ -8,6 +8,7 @@ from pathlib import Path
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
 from sparsemix._commands.reading.formats.files import Tally, lines, on_disk
+from sparsemix._commands.reading.words.vectorizers import composed_lower
 
 # Letters of a text that are looked at, from its middle: titles and licences are at its ends.
 LOOKED_AT = 800
@@ -53,7 +54,7 @@ def language_of(text):
         return ""
     start = max(0, (len(text) - LOOKED_AT) // 2)
     # slicing is cheap: texts may have millions of letters
-    code, probability = model().classify(text[start : start + LOOKED_AT].lower())
+    code, probability = model().classify(composed_lower(text[start : start + LOOKED_AT]))
     return codes().get(code, code) if probability > LEAST_PROBABILITY else ""
 
 
@@ -86,9 +87,9 @@ def listed(language):
     from stop_words import LANGUAGE_MAPPING, get_stop_words
     from stopwordsiso import has_lang, stopwords
 
-    if language in LANGUAGE_MAPPING:
-        return set(get_stop_words(language))
-    return stopwords(language) if has_lang(language) else None
+    if language not in LANGUAGE_MAPPING and not has_lang(language):
+        return None
+    return set(map(composed_lower, get_stop_words(language) if language in LANGUAGE_MAPPING else stopwords(language)))
 
 
 def words_of_file(name, encoding):
@@ -97,7 +98,7 @@ def words_of_file(name, encoding):
         known = "auto, none, a file, or a language such as de or german" + ("" if model() else f", which needs {EXTRA}")
         raise ValueError(f"--stop-words {name!r} is neither a file nor a language; give {known}.")
     with on_disk(name) as path:
-        return [line.lower() for _, line in lines(path, encoding, Tally())]
+        return [composed_lower(line) for _, line in lines(path, encoding, Tally())]
 
 
 def find_stop_words(given, encoding, languages):

@@ -13,8 +13,13 @@ from sparsemix.datasets._bag_of_words import read_vocabulary
 from sparsemix.skipgram import TokenSequences
 
 # Characters that NFKC leaves, or changes wrongly: in lower case the capital I with a dot is two characters; apostrophes
-# have several forms; soft hyphens, byte order marks and the stroke that lengthens Arabic words are not letters.
-REPLACED = {"\u0130": "I", "\u00b4": "'", "\u2019": "'", "\u02bc": "'", "\u00ad": "", "\ufeff": "", "\u0640": ""}
+# have several forms; alef wasla is alef.
+REPLACED = {"\u0130": "I", "\u00b4": "'", "\u2019": "'", "\u02bc": "'", "\u0671": "\u0627"}
+# Scripts that write vowels as optional marks, and marks of stress that compose with no Cyrillic letter.
+ABJADS = ("ARABIC", "HEBREW", "SYRIAC", "SAMARITAN")
+STRESS = re.compile(r"[\u0300\u0301](?<=[\u0400-\u052f].)")
+# Hidden characters that are inside of words, or between them.
+JOINERS, ZERO_SPACE = "\u200c\u200d", "\u200b"
 ENTITY = re.compile(r"&(?:[a-zA-Z]{2,8}|#\d{1,7}|#[xX][0-9a-fA-F]{1,6});")
 TAGS = "p|br|hr|div|span|a|b|i|u|em|strong|code|pre|ul|ol|li|dl|dt|dd|h[1-6]|table|t[rdh]|img|font|blockquote|sup|sub"
 TAG = re.compile(rf"</?(?:{TAGS})(?:\s[^<>]{{0,1000}})?/?>", re.IGNORECASE)
@@ -42,12 +47,12 @@ MOST_ODD = 2000
 
 
 def composed(text):
-    """The text with one character for each letter: composed marks, no ligatures, no full-width letters (NFKC)."""
+    """The text with one spelling for each word: letters with their marks as one character (NFKC), no optional ones."""
     if text.isascii():
         return text
     for given, wanted in REPLACED.items():
         text = text.replace(given, wanted)
-    return unicodedata.normalize("NFKC", text)
+    return STRESS.sub("", optional().sub("", unicodedata.normalize("NFKC", text)))
 
 
 def composed_lower(text):
@@ -68,17 +73,36 @@ def cleaned_lower(text):
     return text.lower()
 
 
+def class_of(wanted, last=sys.maxunicode):
+    """Ranges of a character class: all characters up to the last one for which a function is true."""
+    points = np.flatnonzero([wanted(chr(c)) for c in range(last + 1)])
+    cuts = np.flatnonzero(np.diff(points) > 1)
+    firsts, lasts = points[np.r_[0, cuts + 1]], points[np.r_[cuts, len(points) - 1]]
+    return "".join(f"{chr(a)}-{chr(b)}" for a, b in zip(firsts, lasts, strict=True))
+
+
 @cache
 def marks():
     """Character class of all combining marks and the two joiners that occur inside words.
 
-    Python's ``\\w`` does not match marks: it would split a Hindi word, or an Arabic word with vowel marks.
+    Python's ``\\w`` does not match marks: it would split a Hindi word at each vowel sign.
     """
-    points = [c for c in range(sys.maxunicode + 1) if unicodedata.category(chr(c))[0] == "M"]
-    points = np.sort([*points, 0x200C, 0x200D])
-    cuts = np.flatnonzero(np.diff(points) > 1)
-    firsts, lasts = points[np.r_[0, cuts + 1]], points[np.r_[cuts, len(points) - 1]]
-    return "".join(f"{chr(a)}-{chr(b)}" for a, b in zip(firsts, lasts, strict=True))
+    return class_of(lambda c: unicodedata.category(c)[0] == "M" or c in JOINERS)
+
+
+@cache
+def optional():
+    """Pattern of characters that spell one word in several ways: optional marks and hidden characters.
+
+    Marks of other scripts, such as vowel signs of Hindi and Thai, are part of the word.
+    """
+
+    def is_optional(c):
+        kind = unicodedata.category(c)
+        hidden = kind == "Cf" and c not in JOINERS + ZERO_SPACE
+        return hidden or (kind in ("Mn", "Lm") and unicodedata.name(c, "").startswith(ABJADS))
+
+    return re.compile(f"[{class_of(is_optional, 0xFFFF)}]+")  # Python finds larger characters ten times slower
 
 
 # Patterns with a name. Letters are runs of three or more, or of any number in scripts without spaces.
@@ -106,7 +130,8 @@ def make_vectorizer(words):
     """The vectorizer of the options, without stop words: it counts words, or numbers them in their order."""
     vocabulary = words.vocabulary
     if vocabulary is not None:
-        vocabulary = checked_words([composed(word) for word in read_vocabulary(vocabulary)], vocabulary)
+        words_of_file = checked_words(read_vocabulary(vocabulary), vocabulary)
+        vocabulary = list(dict.fromkeys(map(composed, words_of_file)))  # several spellings are one word
     options = {
         "token_pattern": token_pattern(words.token_pattern), "min_df": words.min_df, "max_df": words.max_df,
         "vocabulary": vocabulary,
@@ -118,7 +143,12 @@ def make_vectorizer(words):
 
 def vectorizer_of(words):
     """A vectorizer that counts these words in new texts."""
-    lowercase, words = all(word == word.lower() for word in words), [composed(word) for word in words]
+    lowercase, one_spelling = all(word == word.lower() for word in words), [composed(word) for word in words]
+    prepare = composed_lower if lowercase else composed
+    if len(set(one_spelling)) == len(set(words)):
+        words = one_spelling
+    else:
+        prepare = None  # each spelling of a word has its column
     pattern, inside = PATTERNS["words"](), rf"[\w{marks()}]"
     odd = sorted((word for word in words if not re.fullmatch(pattern, word)), key=len, reverse=True)
     if len(odd) > MOST_ODD:
@@ -127,7 +157,7 @@ def vectorizer_of(words):
         pattern = rf"(?<!{inside})(?:{'|'.join(map(re.escape, odd))})(?!{inside})|{pattern}"
     return CountVectorizer(
         token_pattern=pattern, vocabulary=checked_words(words, "The vocabulary"), dtype=np.float32,
-        lowercase=lowercase, preprocessor=composed_lower if lowercase else composed,
+        lowercase=lowercase, preprocessor=prepare,
     )  # fmt: skip
 
 
