@@ -1,17 +1,20 @@
 """Languages of texts, and the stop words that follow from them."""
 
 import csv
+import pickle
 import re
 import sys
 from collections import Counter
 
 import pytest
+from sklearn.base import clone
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
 from sparsemix.__main__ import main
 from sparsemix._commands.reading.corpus import Words, read_corpus
 from sparsemix._commands.reading.words import languages
 from sparsemix._commands.reading.words.languages import language_of
+from sparsemix.skipgram import TokenSequences
 
 # Article 1 of the Universal Declaration of Human Rights.
 ARTICLE = {
@@ -92,11 +95,12 @@ def test_few_foreign_titles_are_no_language_of_the_corpus(tmp_path, capsys):
 @pytest.mark.usefixtures("extra")
 def test_languages_are_chosen_by_their_share():
     seen = Counter({"de": 90, "en": 12, "fr": 11, "": 487})
-    assert languages.chosen_languages("auto", seen) == (["de", "en"], [])
-    assert languages.chosen_languages("auto", Counter({"": 5})) == (["en"], [])
-    assert languages.chosen_languages("fr, Spanish,my.txt,auto", seen)[0] == ["fr", "es", "de", "en"]
-    assert languages.chosen_languages("NO,norwegian,ka,my.txt", seen) == (["nb", "ka"], ["my.txt"])
-    assert languages.chosen_languages(None, seen) == ([], [])
+    assert languages.main_languages(seen) == ["de", "en"]
+    assert languages.chosen_languages("fr, Spanish,my.txt,auto") == (["fr", "es"], ["my.txt"], True)
+    assert languages.chosen_languages("NO,norwegian,ka,my.txt") == (["nb", "ka"], ["my.txt"], False)
+    assert languages.chosen_languages(None) == ([], [], False)
+    skipped, _ = languages.find_stop_words("auto", "utf-8", 3 * [""])
+    assert list(skipped) == ["en"]
 
 
 def corpus_of(tmp_path, texts, **words):
@@ -112,6 +116,41 @@ def test_texts_lose_the_stop_words_of_their_languages(tmp_path):
     assert corpus_of(tmp_path, [ARTICLE["de"], ARTICLE["de"] + " Äpfel"]).languages is None
     assert not {"und", "der", "sind", "and", "are", "with"} & set(corpus.feature_names)
     assert {"menschen", "vernunft", "reason", "äpfel"} <= set(corpus.feature_names)
+
+
+# Texts of two languages: "die" and "war" are German stop words and English content, "not" (need) the reverse.
+ENGLISH = "the soldiers in the war die of hunger and of the cold"
+GERMAN = "die Leute in dem Krieg haben Hunger und die Not war sehr groß"
+
+
+@pytest.mark.usefixtures("extra")
+@pytest.mark.parametrize("in_order", [False, True])
+@pytest.mark.parametrize("phrases", [False, True])
+@pytest.mark.parametrize("stop_words", ["auto", "auto,file"])
+def test_a_text_loses_the_stop_words_of_its_own_language_only(tmp_path, monkeypatch, in_order, phrases, stop_words):
+    """Also in new texts, by the vectorizer, its copies and pickles; without the extra, by the main language."""
+    (tmp_path / "list.txt").write_text("Hunger")
+    given, texts = stop_words.replace("file", str(tmp_path / "list.txt")), [*97 * [ENGLISH], *3 * [GERMAN]]
+    corpus = corpus_of(tmp_path, texts, stop_words=given, in_order=in_order, phrases=phrases, skip=("Krieg",))
+    assert corpus.facts["stop words"].endswith("en, de (each for its own texts)")
+    hunger = set() if "file" in stop_words else {"hunger"}
+    english = {"soldiers", "cold", *(["war_die"] if phrases else ["war", "die"])} | hunger
+    german = {"leute", "not", "groß"} | hunger
+    assert set(corpus.feature_names) == english | german
+    vectorizer = corpus.vectorizer
+    copies = [vectorizer, clone(vectorizer).fit(texts), pickle.loads(pickle.dumps(vectorizer))]
+    for made in copies:
+        assert [words_of(made, text) for text in (ENGLISH, GERMAN)] == [english, german]
+    monkeypatch.setattr(languages, "model", lambda: None)
+    for made in copies:
+        assert words_of(made, ENGLISH) == english
+
+
+def words_of(vectorizer, text):
+    """The words that a vectorizer finds in a text."""
+    row = vectorizer.transform([text])
+    columns = row.data - 1 if isinstance(vectorizer, TokenSequences) else row.indices
+    return set(vectorizer.get_feature_names_out()[columns])
 
 
 @pytest.mark.usefixtures("extra")

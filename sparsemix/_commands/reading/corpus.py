@@ -16,7 +16,7 @@ from sparsemix._commands.reading.formats.records import NO_KNOWN_WORD, Document,
 from sparsemix._commands.reading.passages import cut, is_wrapped
 from sparsemix._commands.reading.texts import Texts, read_texts
 from sparsemix._commands.reading.words.languages import find_stop_words, main_languages
-from sparsemix._commands.reading.words.tokens import learn_tokenizer
+from sparsemix._commands.reading.words.tokens import Analyzer, learn_tokenizer
 from sparsemix._commands.reading.words.vectorizers import composed_lower, make_vectorizer, vectorizer_of
 from sparsemix._report.dates import read_dates
 from sparsemix.skipgram import TokenSequences
@@ -195,17 +195,22 @@ def choose_words(vectorizer, words, texts, languages, encoding, facts):
     """Set the stop words, forms and phrases of a vectorizer for these texts, and describe them."""
     pattern, prepare = vectorizer.token_pattern, vectorizer.preprocessor
     skipped, facts["stop words"] = find_stop_words(words.stop_words, encoding, languages)
-    skipped |= {composed_lower(word.strip()) for word in words.skip}
-    vectorizer.set_params(stop_words=sorted(skipped) or None)
-    if words.merge_forms or words.phrases:
-        tokenizer = learn_tokenizer(words, pattern, prepare, texts, languages, skipped)
-        vectorizer.set_params(tokenizer=tokenizer, token_pattern=None)
-        if tokenizer.forms:
-            forms = [f"{form} as {word}" for form, word in tokenizer.forms.items()]
-            facts["merged forms"] = f"{len(forms):,} ({', '.join(forms[:5])}, ...)"
-        if words.phrases:
-            some = sorted(tokenizer.phrases, key=tokenizer.phrases.get, reverse=True)[:5]
-            facts["phrases"] = f"{len(tokenizer.phrases):,} ({', '.join(some)}, ...)"
+    more = {composed_lower(word.strip()) for word in words.skip}
+    skipped, main = {language: listed | more for language, listed in skipped.items()}, next(iter(skipped))
+    tokenizer = learn_tokenizer(words, pattern, prepare, texts, languages, skipped)
+    if all(listed == skipped[main] for listed in skipped.values()):
+        skipped = {main: skipped[main]}
+    if len(skipped) > 1 or tokenizer.forms or tokenizer.phrases:
+        analyzer = Analyzer(prepare, tokenizer, skipped)
+        vectorizer.set_params(analyzer=analyzer, preprocessor=None, token_pattern=None)
+    else:
+        vectorizer.set_params(stop_words=sorted(skipped[main]) or None)
+    if tokenizer.forms:
+        forms = [f"{form} as {word}" for form, word in tokenizer.forms.items()]
+        facts["merged forms"] = f"{len(forms):,} ({', '.join(forms[:5])}, ...)"
+    if words.phrases:
+        some = sorted(tokenizer.phrases, key=tokenizer.phrases.get, reverse=True)[:5]
+        facts["phrases"] = f"{len(tokenizer.phrases):,} ({', '.join(some)}, ...)"
 
 
 def without_empty_documents(corpus, path):

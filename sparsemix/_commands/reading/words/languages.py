@@ -64,20 +64,17 @@ def main_languages(seen):
     return [language for language, n in seen.most_common() if language and n >= least]
 
 
-def chosen_languages(given, seen):
-    """Languages whose stop words are skipped, and files of further ones, from a list separated by commas.
-
-    "auto" means the languages of the texts, whose numbers are in ``seen``.
-    """
-    languages, files = [], []
+def chosen_languages(given):
+    """Named languages and files with stop words of a list separated by commas, and whether it has "auto"."""
+    languages, files, auto = [], [], False
     for name in filter(None, (part.strip() for part in str(given or "").split(","))):
         if name.lower() == "auto":
-            languages += main_languages(seen) or ["en"]
+            auto = True
         elif name.lower() in codes():
             languages.append(codes()[name.lower()])
         else:
             files.append(name)
-    return list(dict.fromkeys(languages)), files
+    return list(dict.fromkeys(languages)), files, auto
 
 
 def listed(language):
@@ -102,13 +99,19 @@ def words_of_file(name, encoding):
 
 
 def find_stop_words(given, encoding, languages):
-    """The stop words of the option for texts in these languages, and a sentence on where they come from."""
-    chosen, files = chosen_languages(given, Counter(languages))
-    words, sources = {word for name in files for word in words_of_file(name, encoding)}, [*files]
-    for language in chosen:
-        found = listed(language)
-        words |= found or set()
-        sources.append(language if found is not None else f"{language} (no list)")
-    if model() is None and chosen:
+    """The stop words of texts by their language, the main one first, and a sentence on where they come from.
+
+    "auto" gives a text those of its own language; words of named languages and files are for all texts.
+    """
+    named, files, auto = chosen_languages(given)
+    mains = main_languages(Counter(languages)) or ["en"]
+    lists = {language: listed(language) for language in [*named, *(mains if auto else [])]}
+    common = {word for name in files for word in words_of_file(name, encoding)}
+    common = common.union(*(lists[language] or () for language in named))
+    skipped = {language: common.union((auto and lists[language]) or ()) for language in mains}
+    sources = [*files, *(f"{language}{' (no list)' if found is None else ''}" for language, found in lists.items())]
+    if model() is None and lists:
         sources[-1] += f" (for other languages, {EXTRA})"
-    return words, ", ".join(sources) or "none"
+    if auto and len(mains) > 1:
+        sources[-1] += " (each for its own texts)"
+    return skipped, ", ".join(sources) or "none"

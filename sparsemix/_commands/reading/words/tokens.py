@@ -6,7 +6,7 @@ from math import log
 
 import numpy as np
 
-from sparsemix._commands.reading.words.languages import EXTRA, main_languages
+from sparsemix._commands.reading.words.languages import EXTRA, language_of
 
 # Documents from which forms and phrases are learned.
 SAMPLE = 50_000
@@ -46,6 +46,27 @@ class Tokenizer:
             adjacent = end is not None and BETWEEN.fullmatch(text, end, match.start()) is not None
             yield self.forms.get(word, word), adjacent
             end = match.end()
+
+
+class Analyzer:
+    """Split a text into words without the stop words of its language.
+
+    ``skipped`` has the stop words by language, the main one first; texts in further languages are read as the main one.
+    """
+
+    def __init__(self, prepare, tokenizer, skipped):
+        self.prepare, self.tokenizer, self.skipped = prepare, tokenizer, skipped
+
+    def __call__(self, text):
+        """The words of a text in their order."""
+        language = language_of(text) if len(self.skipped) > 1 else ""
+        skipped = self.skipped[own_language(language, self.skipped)]
+        return [word for word in self.tokenizer(self.prepare(text)) if word not in skipped]
+
+
+def own_language(language, known):
+    """The language if it is known, else the main one, which is the first."""
+    return language if language in known else next(iter(known))
 
 
 def forms_of(counts, language, skipped):
@@ -88,16 +109,22 @@ def phrases_of(texts, tokenizer, skipped):
 
 
 def learn_tokenizer(words, pattern, prepare, texts, languages, skipped):
-    """The tokenizer of the options for these texts, which ``prepare`` cleans; no phrase contains a skipped word."""
-    tokenizer = Tokenizer(pattern)
-    rows = np.linspace(0, len(texts) - 1, min(len(texts), SAMPLE)).astype(int)
+    """The tokenizer of the options for these texts, which ``prepare`` cleans; no phrase contains a skipped word.
 
-    def prepared():
-        return (prepare(text) for text in texts.whole(rows))
+    Forms are those of the main language. Each language has its own phrases, since its stop words separate them.
+    """
+    tokenizer, rows = Tokenizer(pattern), {language: [] for language in skipped}
+    for row in np.linspace(0, len(texts) - 1, min(len(texts), SAMPLE)).astype(int):
+        rows[own_language(languages[row], skipped)].append(row)
+
+    def prepared(language):
+        return (prepare(text) for text in texts.whole(rows[language]))
 
     if words.merge_forms:
-        counts = Counter(word for text in prepared() for word in tokenizer(text))
-        tokenizer.forms = forms_of(counts, next(iter(main_languages(Counter(languages))), ""), skipped)
+        main = next(iter(skipped))
+        counts = Counter(word for text in prepared(main) for word in tokenizer(text))
+        tokenizer.forms = forms_of(counts, main if main in languages else "", skipped[main])
     if words.phrases:
-        tokenizer.phrases = phrases_of(prepared(), tokenizer, skipped)
+        found = [phrases_of(prepared(language), tokenizer, skipped[language]) for language in skipped]
+        tokenizer.phrases = dict(sum(map(Counter, found), Counter()))
     return tokenizer

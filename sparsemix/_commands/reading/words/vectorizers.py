@@ -162,8 +162,8 @@ def vectorizer_of(words):
 
 
 def pattern_of(vectorizer):
-    """The token pattern of a vectorizer, also if a tokenizer of the command applies it."""
-    return getattr(vectorizer.tokenizer, "pattern", vectorizer.token_pattern)
+    """The token pattern of a vectorizer, also if an analyzer of the command applies it."""
+    return vectorizer.token_pattern or vectorizer.analyzer.tokenizer.pattern
 
 
 def needs_segmenter(texts, pattern):
