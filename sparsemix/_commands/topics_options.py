@@ -53,6 +53,8 @@ def add_corpus_options(add):
         help="format of the dates, such as %%d/%%m/%%Y or %%m/%%d/%%y (default: recognised)")  # fmt: skip
     add("--passages", type=positive(int), metavar="N",
         help="cut documents into passages of about N words (default: 300 for a single long text, else whole documents)")
+    add("--language", metavar="NAME",
+        help="keep only texts in this language, such as de or german; needs an extra (default: keep all)")  # fmt: skip
     add("--copies", choices=("keep", "drop"), default="keep",
         help="what to do with a text that equals an earlier one (default: keep, and count them)")  # fmt: skip
     add("--group", help="field with the group, for topic shares by group; 'folder' groups files by their folder")

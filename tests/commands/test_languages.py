@@ -11,6 +11,7 @@ from sklearn.base import clone
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
 from sparsemix.__main__ import main
+from sparsemix._commands.reading.checks import of_languages
 from sparsemix._commands.reading.corpus import Words, read_corpus
 from sparsemix._commands.reading.words import languages
 from sparsemix._commands.reading.words.languages import language_of
@@ -184,6 +185,8 @@ def test_without_a_package_texts_lose_the_english_words_of_scikit_learn(tmp_path
         corpus_of(tmp_path, [ARTICLE["de"]], stop_words="german")
     with pytest.raises(ValueError, match=r"language that is recognised, and pip install 'sparsemix\[texts\]'"):
         corpus_of(tmp_path, [ARTICLE["de"]], merge_forms=True)
+    with pytest.raises(ValueError, match=r"--language needs .*: pip install 'sparsemix\[texts\]'"):
+        read_corpus(tmp_path / "file.txt", language="en")
 
 
 @pytest.mark.usefixtures("extra")
@@ -192,3 +195,49 @@ def test_documents_have_languages_in_their_table(tmp_path):
     main(["topics", str(tmp_path / "file.txt"), "--max-iter", "1", "--output", str(tmp_path / "out")])
     with (tmp_path / "out" / "documents.csv").open(newline="", encoding="utf-8") as file:
         assert [row["language"] for row in csv.DictReader(file)] == [*5 * ["de"], *5 * ["en"], ""]
+
+
+@pytest.mark.usefixtures("extra")
+@pytest.mark.parametrize(
+    ("numbers", "told"),
+    [
+        (dict.fromkeys(list(ARTICLE)[:12], 9), "en 9, de 9, fr 9, es 9, it 9, pt 9, 6 more"),
+        ({"de": 90, "en": 5, "fr": 5}, "de 90, en 5, fr 5"), ({"de": 91, "en": 5, "fr": 4}, ""),
+        ({"de": 7, "en": 4}, ""), ({"": 90, "de": 1}, ""), ({}, ""),
+    ],
+)  # fmt: skip
+def test_texts_outside_the_main_language_are_told(numbers, told):
+    """From a tenth of the recognised texts, and 5, whatever the share of each language."""
+    found = of_languages([language for language, n in numbers.items() for _ in range(n)])
+    assert f"({told})" in found if told else found == ""
+    assert f"--language {next(iter(numbers), None)} " in found or not told
+
+
+@pytest.mark.usefixtures("extra")
+@pytest.mark.parametrize("given", ["de", "German", "DE"])
+def test_texts_of_one_language_are_kept(tmp_path, capsys, given):
+    (tmp_path / "file.txt").write_text("\n".join([*3 * [ARTICLE["fr"]], *9 * [ARTICLE["de"]], "12 34 ab", "12 34 ab"]))
+    main(["topics", str(tmp_path / "file.txt"), "--language", given, "--max-df", "1.0", "--max-iter", "1",
+          "--output", str(tmp_path / "out")])  # fmt: skip
+    said = capsys.readouterr()
+    assert "left out: 5 documents (other language)" in said.out
+    assert "languages: de 9\n" in said.out
+    assert "several languages" not in said.err
+    with (tmp_path / "out" / "documents.csv").open(newline="", encoding="utf-8") as file:
+        left_out = [row["left_out"] for row in csv.DictReader(file)]
+    assert left_out == [*3 * ["other language"], *9 * [""], *2 * ["other language"]]
+
+
+@pytest.mark.usefixtures("extra")
+@pytest.mark.parametrize("given", ["sv", "klingon", ""])
+def test_a_language_that_no_text_has_is_refused(tmp_path, given):
+    (tmp_path / "file.txt").write_text("\n".join([*3 * [ARTICLE["fr"]], *9 * [ARTICLE["de"]], "12 34"]))
+    told = rf"--language '{given}': .* has no text in it, but de 9, fr 3, not recognised 1;"
+    with pytest.raises(ValueError, match=told):
+        read_corpus(tmp_path / "file.txt", language=given)
+    (tmp_path / "docword.x.txt").write_text("1\n1\n1\n1 1 1\n")
+    with pytest.raises(ValueError, match="holds counts, whose language is not recognised; leave out --language"):
+        read_corpus(tmp_path / "docword.x.txt", language=given)
+    (tmp_path / "empty.txt").write_text("")
+    with pytest.raises(ValueError, match=r"empty.txt is empty"):
+        read_corpus(tmp_path / "empty.txt", language=given)

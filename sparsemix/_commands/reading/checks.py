@@ -4,13 +4,14 @@ from collections import Counter
 
 import numpy as np
 
-from sparsemix._commands.reading.words.languages import main_languages
+from sparsemix._commands.reading.words.languages import numbers_of
 from sparsemix._commands.reading.words.vectorizers import needs_segmenter, pattern_of
 
 # Texts that are checked for problems with their words.
 SAMPLE = 200
-# Languages are mixed if this share of the recognised texts, and at least this number, is in a second language.
+# Languages are mixed if this share of the recognised texts, and at least this number, is outside the main language.
 MIXED, LEAST_MIXED = 0.1, 5
+MOST_NAMED = 6
 # Warn above this share of documents without words.
 MANY_EMPTY = 0.2
 
@@ -42,11 +43,12 @@ def of_empty(counts):
 
 def of_languages(languages):
     """Several languages, whose words have no topic in common."""
-    seen = Counter(languages)
-    least = max(LEAST_MIXED, MIXED * (seen.total() - seen[""]))
-    several = [f"{language} {seen[language]:,}" for language in main_languages(seen) if seen[language] >= least]
-    remedy = "so topics separate languages first; run the command on the texts of each language alone"
-    return f"texts are in several languages ({', '.join(several)}), {remedy}" if len(several) > 1 else ""
+    seen = Counter(filter(None, languages))
+    main = max(seen, key=seen.get, default="")
+    if seen.total() - seen[main] < max(LEAST_MIXED, MIXED * seen.total()):
+        return ""
+    remedy = f"so topics separate languages first; --language {main} keeps the texts of one language"
+    return f"texts are in several languages ({numbers_of(seen, MOST_NAMED)}), {remedy}"
 
 
 def of_script(texts, vectorizer):

@@ -12,10 +12,10 @@ from sparsemix._commands.reading import checks
 from sparsemix._commands.reading.counting import count_words, read_counts
 from sparsemix._commands.reading.formats.files import ENDINGS, Tally, check_encoding, checked_lines, on_disk, open_text
 from sparsemix._commands.reading.formats.kinds import READERS, files_of, kind_of_file, read_file
-from sparsemix._commands.reading.formats.records import NO_KNOWN_WORD, Document, Fields
+from sparsemix._commands.reading.formats.records import NO_KNOWN_WORD, OTHER_LANGUAGE, Document, Fields
 from sparsemix._commands.reading.passages import cut, is_wrapped
 from sparsemix._commands.reading.texts import Texts, read_texts
-from sparsemix._commands.reading.words.languages import find_stop_words, main_languages
+from sparsemix._commands.reading.words.languages import code_of, find_stop_words, main_languages, numbers_of
 from sparsemix._commands.reading.words.tokens import Analyzer, learn_tokenizer
 from sparsemix._commands.reading.words.vectorizers import composed_lower, make_vectorizer, vectorizer_of
 from sparsemix._report.dates import read_dates
@@ -101,7 +101,7 @@ class Words:
 
 def read_corpus(
     path, *, kind="auto", glob=None, encoding="utf-8", fields=None, words=None, drop_copies=False, passages=None,
-    scratch=None,
+    language=None, scratch=None,
 ):  # fmt: skip
     """Read a corpus: a file, a folder, or ``-`` for standard input. Documents without a word are omitted.
 
@@ -116,6 +116,8 @@ def read_corpus(
         if (kind == "folder") != path.is_dir():
             raise ValueError(f"{path} is {'a folder' if path.is_dir() else 'a file'}; it needs another --format.")
         if kind in COUNTS:
+            if language is not None:
+                raise ValueError(f"{path} holds counts, whose language is not recognised; leave out --language.")
             if words.in_order:
                 raise ValueError(f"{path} holds counts without word order; give texts, or choose another --estimator.")
             return without_empty_documents(corpus_of_counts(*read_counts(path, kind, words.vocabulary)), path)
@@ -127,8 +129,11 @@ def read_corpus(
                    for file in (files_of(path, glob) if kind == "folder" else [path]) if file.exists())  # fmt: skip
         folder = scratch() if scratch is not None and size > LARGE and not words.in_order else None
         documents = read_file(path, kind, glob=glob, encoding=encoding, fields=fields, tally=tally)
-        texts, inputs = read_texts(cut(documents, passages, tally), folder, drop_copies)
+        texts, inputs = read_texts(cut(documents, passages, tally), folder, drop_copies, code_of(language))
         if not len(texts):
+            if seen := Counter(document.language for document in inputs if document.missing == OTHER_LANGUAGE):
+                has = numbers_of(seen, checks.MOST_NAMED)
+                raise ValueError(f"--language {language!r}: {path} has no text in it, but {has}; name one of these.")
             raise ValueError(f"{path} {'has no documents' if size else 'is empty'}.")
         facts = tally.facts | describe(inputs, texts.rows, tally)
         choose_words(vectorizer, words, texts, [inputs[i].language for i in texts.rows], encoding, facts)

@@ -48,6 +48,15 @@ def codes():
     return {code: code for code in (*model().labels, *names.values())} | names | {"no": "nb"}
 
 
+def code_of(given):
+    """The code of the language of --language, or "unknown", which no text has; None for None."""
+    if given is None:
+        return None
+    if model() is None:
+        raise ValueError(f"--language needs packages that recognise languages: {EXTRA}.")
+    return codes().get(given.lower(), "unknown")
+
+
 def language_of(text):
     """The code of the language of a text, or "" if it is not recognised."""
     if model() is None:
@@ -62,6 +71,13 @@ def main_languages(seen):
     """The languages of a corpus, from their counts, most frequent first, without those that few texts seem to have."""
     least = LEAST_SHARE * seen.total()
     return [language for language, n in seen.most_common() if language and n >= least]
+
+
+def numbers_of(seen, most):
+    """The most frequent languages of a corpus with their numbers of texts."""
+    found = Counter({language or "not recognised": n for language, n in seen.items()}).most_common()
+    more = f", {len(found) - most} more" if len(found) > most else ""
+    return ", ".join(f"{language} {n:,}" for language, n in found[:most]) + more
 
 
 def chosen_languages(given):
