@@ -147,6 +147,19 @@ def test_a_text_loses_the_stop_words_of_its_own_language_only(tmp_path, monkeypa
         assert words_of(made, ENGLISH) == english
 
 
+@pytest.mark.usefixtures("extra")
+@pytest.mark.parametrize("further", [[], [ARTICLE["de"]]])
+@pytest.mark.parametrize("language", ["ar", "ja", "ru"])
+def test_texts_lose_english_stop_words_if_they_have_another_script(tmp_path, language, further):
+    """So untranslated parts make no topic; texts in Latin letters keep words that are content in their language."""
+    text = f"{ARTICLE[language]} {ARTICLE[language]} the {ENGLISH.split()[-1]} and that"
+    found = set(corpus_of(tmp_path, [*9 * [text], *further]).feature_names)
+    assert not {"the", "and", "that"} & found
+    assert "cold" in found
+    kept = corpus_of(tmp_path, [*9 * [ARTICLE["de"] + " Who are you"], *further]).feature_names
+    assert {"who", "you"} <= set(kept)
+
+
 def words_of(vectorizer, text):
     """The words that a vectorizer finds in a text."""
     row = vectorizer.transform([text])

@@ -1,5 +1,6 @@
 """Languages of texts by their codes of ISO 639, and their stop words: by packages that the extra ``texts`` installs."""
 
+import unicodedata
 from collections import Counter
 from functools import cache
 from importlib.util import find_spec
@@ -18,6 +19,8 @@ LEAST_PROBABILITY = 0.6
 # A corpus has a language if it is that of this share of the texts.
 LEAST_SHARE = 0.02
 EXTRA = "pip install 'sparsemix[texts]'"
+# Languages of which stop-words lists a third of what stopwordsiso lists, and less.
+SHORT_LISTS = ("ja", "zh")
 # Words that the list of scikit-learn lacks.
 MORE = (
     "does did doing having just isnt arent wasnt werent dont didnt doesnt hadnt havent wont wouldnt shouldnt im ive "
@@ -102,7 +105,9 @@ def listed(language):
 
     if language not in LANGUAGE_MAPPING and not has_lang(language):
         return None
-    return set(map(composed_lower, get_stop_words(language) if language in LANGUAGE_MAPPING else stopwords(language)))
+    other = language in SHORT_LISTS or language not in LANGUAGE_MAPPING
+    words = stopwords(language) if other else get_stop_words(language)
+    return set(map(composed_lower, words)) - {""}
 
 
 def words_of_file(name, encoding):
@@ -114,17 +119,35 @@ def words_of_file(name, encoding):
         return [composed_lower(line) for _, line in lines(path, encoding, Tally())]
 
 
+def with_foreign_words(lists):
+    """The stop words of each language, and those of English and other ones in scripts that its own words lack."""
+    scripts = {language: {script(word) for word in words} for language, words in lists.items()}
+    every = listed("en").union(*lists.values())
+    return {
+        language: words | {word for word in every if words and script(word) not in scripts[language]}
+        for language, words in lists.items()
+    }
+
+
+def script(word):
+    """The script of a word, such as LATIN."""
+    return unicodedata.name(word[0], "").partition(" ")[0]
+
+
 def find_stop_words(given, encoding, languages):
     """The stop words of texts by their language, the main one first, and a sentence on where they come from.
 
-    "auto" gives a text those of its own language; words of named languages and files are for all texts.
+    "auto" gives a text those of its own language, and English ones and those of the corpus in other scripts: a Japanese
+    text may have English parts.
+    Words of named languages and files are for all texts.
     """
     named, files, auto = chosen_languages(given)
     mains = main_languages(Counter(languages)) or ["en"]
     lists = {language: listed(language) for language in [*named, *(mains if auto else [])]}
     common = {word for name in files for word in words_of_file(name, encoding)}
     common = common.union(*(lists[language] or () for language in named))
-    skipped = {language: common.union((auto and lists[language]) or ()) for language in mains}
+    own = with_foreign_words({language: (auto and lists[language]) or set() for language in mains})
+    skipped = {language: common | words for language, words in own.items()}
     sources = [*files, *(f"{language}{' (no list)' if found is None else ''}" for language, found in lists.items())]
     if model() is None and lists:
         sources[-1] += f" (for other languages, {EXTRA})"
