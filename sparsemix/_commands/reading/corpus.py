@@ -16,7 +16,8 @@ from sparsemix._commands.reading.formats.records import NO_KNOWN_WORD, OTHER_LAN
 from sparsemix._commands.reading.passages import cut, is_wrapped
 from sparsemix._commands.reading.texts import Texts, read_texts
 from sparsemix._commands.reading.words.languages import code_of, find_stop_words, main_languages, numbers_of
-from sparsemix._commands.reading.words.tokens import Analyzer, learn_tokenizer
+from sparsemix._commands.reading.words.segmenters import PACKAGES
+from sparsemix._commands.reading.words.tokens import Analyzer, Tokenizer, learn_tokenizer, unspaced_languages
 from sparsemix._commands.reading.words.vectorizers import composed_lower, make_vectorizer, vectorizer_of
 from sparsemix._report.dates import read_dates
 from sparsemix.skipgram import TokenSequences
@@ -197,16 +198,20 @@ def describe(inputs, rows, tally):
 
 
 def choose_words(vectorizer, words, texts, languages, encoding, facts):
-    """Set the stop words, forms and phrases of a vectorizer for these texts, and describe them."""
-    pattern, prepare = vectorizer.token_pattern, vectorizer.preprocessor
+    """Set the stop words, segmenters, forms and phrases of a vectorizer for these texts, and describe them."""
     skipped, facts["stop words"] = find_stop_words(words.stop_words, encoding, languages)
     more = {composed_lower(word.strip()) for word in words.skip}
     skipped, main = {language: listed | more for language, listed in skipped.items()}, next(iter(skipped))
-    tokenizer = learn_tokenizer(words, pattern, prepare, texts, languages, skipped)
-    if all(listed == skipped[main] for listed in skipped.values()):
-        skipped = {main: skipped[main]}
-    if len(skipped) > 1 or tokenizer.forms or tokenizer.phrases:
-        analyzer = Analyzer(prepare, tokenizer, skipped)
+    tokenizer = Tokenizer(vectorizer.token_pattern)
+    analyzer = Analyzer(vectorizer.preprocessor, tokenizer, skipped)
+    analyzer.unspaced = unspaced_languages(analyzer, texts, languages)
+    if analyzer.unspaced:
+        by = (f"words of {language} by {PACKAGES[language][0]}" for language in analyzer.unspaced)
+        facts["segmented texts"] = ", ".join(by)
+    elif all(listed == skipped[main] for listed in skipped.values()):
+        analyzer.skipped = {main: skipped[main]}
+    learn_tokenizer(words, analyzer, texts, languages)
+    if analyzer.unspaced or len(analyzer.skipped) > 1 or tokenizer.forms or tokenizer.phrases:
         vectorizer.set_params(analyzer=analyzer, preprocessor=None, token_pattern=None)
     else:
         vectorizer.set_params(stop_words=sorted(skipped[main]) or None)

@@ -34,14 +34,14 @@ FRAGMENTS = (
     (MAIL, ("@",)), (ADDRESS, ("://", "www.")), (DOMAIN, (".com", ".org", ".net", ".edu", ".gov")),
     (NEGATION, ("n't", "N'T")), (CONTRACTION, ("'",)),
 )  # fmt: skip
-# Scripts without spaces between words: Thai, Lao, Myanmar, Khmer, kana, Han and its extensions.
-UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
-UNSPACED += "\U00020000-\U0003ffff"
-UNSPACED_RUN = re.compile(f"[{UNSPACED}]+")
+# Scripts without spaces between words: Han, its iteration mark and its extensions, and kana; Thai, Lao, Myanmar, Khmer.
+HAN = "\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff" + HAN
+UNSPACED_RUN, HAN_RUN = re.compile(f"[{UNSPACED}]+"), re.compile(f"[{HAN}]+")
 LETTER = r"[^\W\d_]"
-# Texts need a segmenter if this share of their letters is in runs of this mean length. A run in segmented texts is a
-# word of about two letters; in other texts it is a sentence of ten and more.
-UNSPACED_SHARE, LONG_RUN = 0.05, 6
+# Texts need a segmenter if this share of their letters is in runs of this mean length, or of the second one in Han.
+# A run in segmented texts is a word of about two letters, of four in Thai; in other texts it is a verse or sentence.
+UNSPACED_SHARE, LONG_RUN, LONG_HAN_RUN = 0.05, 6, 3
 # Words with other characters than letters: Python tries the alternatives of a pattern one by one, in minutes.
 MOST_ODD = 2000
 
@@ -170,8 +170,8 @@ def needs_segmenter(texts, pattern):
     """Whether a part of these texts is in a script without spaces between words, and not segmented into words."""
     tokens = [token for text in texts for token in re.findall(pattern, text)]
     runs = [token for token in tokens if UNSPACED_RUN.fullmatch(token)]
-    n_letters = sum(map(len, runs))
-    return n_letters > UNSPACED_SHARE * sum(map(len, tokens)) and n_letters > LONG_RUN * len(runs)
+    n_letters, expected = sum(map(len, runs)), sum(LONG_HAN_RUN if HAN_RUN.match(run) else LONG_RUN for run in runs)
+    return n_letters > UNSPACED_SHARE * sum(map(len, tokens)) and n_letters > expected
 
 
 def checked_words(words, source):
