@@ -28,7 +28,7 @@ SPELLINGS = {
 @pytest.mark.parametrize("spellings", SPELLINGS.values(), ids=SPELLINGS)
 def test_spellings_of_a_word_are_one_word_in_texts_and_lists(tmp_path, spellings):
     text, word = "\n".join(f"{spelling} zebra" for spelling in spellings), spellings[-1]
-    (tmp_path / "list.txt").write_text("\n".join(spellings), encoding="utf-8")
+    (tmp_path / "list.txt").write_text("\n".join([*spellings, "\u200e"]), encoding="utf-8")
     assert corpus_of(tmp_path, text, stop_words=None).feature_names.tolist() == sorted([word, "zebra"])
     for given in ({"stop_words": str(tmp_path / "list.txt")}, {"stop_words": None, "skip": spellings[:1]}):
         assert corpus_of(tmp_path, text, **given).feature_names.tolist() == ["zebra"]

@@ -6,9 +6,8 @@ import numpy as np
 
 from sparsemix._commands.reading.words.languages import numbers_of
 from sparsemix._commands.reading.words.segmenters import EXTRA as SEGMENTERS
-from sparsemix._commands.reading.words.segmenters import PACKAGES, is_installed
 from sparsemix._commands.reading.words.tokens import Analyzer
-from sparsemix._commands.reading.words.vectorizers import HAN_RUN, needs_segmenter, pattern_of
+from sparsemix._commands.reading.words.vectorizers import needs_segmenter, pattern_of
 
 # Texts that are checked for problems with their words.
 SAMPLE = 200
@@ -59,12 +58,11 @@ def of_script(texts, vectorizer):
     some = [texts[i] for i in np.linspace(0, len(texts) - 1, min(len(texts), SAMPLE)).astype(int)]
     if isinstance(analyzer := vectorizer.analyzer, Analyzer):
         some = [analyzer.prepared(text, analyzer.language(text)) for text in some]
-    if not needs_segmenter(some, pattern_of(vectorizer)):
-        return ""
-    able = all(map(is_installed, PACKAGES)) or not any(HAN_RUN.search(text) for text in some)
-    remedy = "segment them first, as PyThaiNLP does for Thai, and separate words by spaces"
-    remedy = remedy if able else f"{SEGMENTERS} splits Chinese and Japanese"
-    return f"texts are in a script without spaces between words, so whole sentences count as words; {remedy}"
+    told = (
+        f"texts are in a script without spaces between words, so whole sentences count as words; {SEGMENTERS} splits "
+        "Chinese and Japanese, other texts need spaces between their words, such as PyThaiNLP finds in Thai"
+    )
+    return told if needs_segmenter(some, pattern_of(vectorizer)) else ""
 
 
 def of_dates(corpus, days, form):

@@ -133,8 +133,8 @@ def read_corpus(
         texts, inputs = read_texts(cut(documents, passages, tally), folder, drop_copies, code_of(language))
         if not len(texts):
             if seen := Counter(document.language for document in inputs if document.missing == OTHER_LANGUAGE):
-                has = numbers_of(seen, checks.MOST_NAMED)
-                raise ValueError(f"--language {language!r}: {path} has no text in it, but {has}; name one of these.")
+                has = f"has no text in it, but {numbers_of(seen, checks.MOST_NAMED)}; name one of these"
+                raise ValueError(f"--language {language!r}: {path} {has}.")
             raise ValueError(f"{path} {'has no documents' if size else 'is empty'}.")
         facts = tally.facts | describe(inputs, texts.rows, tally)
         choose_words(vectorizer, words, texts, [inputs[i].language for i in texts.rows], encoding, facts)
@@ -185,11 +185,9 @@ def corpus_of_counts(counts, words):
 def describe(inputs, rows, tally):
     """Languages of the documents, most frequent first, passages and copies."""
     seen = Counter(inputs[i].language for i in rows)
-    found = [(language, seen[language]) for language in main_languages(seen)]
-    if rest := seen.total() - sum(n for _, n in found):
-        found.append(("not recognised", rest))
-    found = ", ".join(f"{language} {n:,}" for language, n in sorted(found, key=lambda pair: -pair[1]))
-    facts = {"languages": found}
+    found = Counter({language: seen[language] for language in main_languages(seen)})
+    found[""] = seen.total() - found.total()
+    facts = {"languages": numbers_of(+found)}
     if tally.passages:
         facts["passages"] = f"{len(rows):,} of about {tally.passages} words (--passages N changes it)"
     if n := sum(inputs[i].copy_of >= 0 for i in rows):
@@ -206,8 +204,7 @@ def choose_words(vectorizer, words, texts, languages, encoding, facts):
     analyzer = Analyzer(vectorizer.preprocessor, tokenizer, skipped)
     analyzer.unspaced = unspaced_languages(analyzer, texts, languages)
     if analyzer.unspaced:
-        by = (f"words of {language} by {PACKAGES[language][0]}" for language in analyzer.unspaced)
-        facts["segmented texts"] = ", ".join(by)
+        facts["segmented texts"] = ", ".join(f"words of {one} by {PACKAGES[one][0]}" for one in analyzer.unspaced)
     elif all(listed == skipped[main] for listed in skipped.values()):
         analyzer.skipped = {main: skipped[main]}
     learn_tokenizer(words, analyzer, texts, languages)

@@ -76,11 +76,10 @@ def main_languages(seen):
     return [language for language, n in seen.most_common() if language and n >= least]
 
 
-def numbers_of(seen, most):
-    """The most frequent languages of a corpus with their numbers of texts."""
-    found = Counter({language or "not recognised": n for language, n in seen.items()}).most_common()
-    more = f", {len(found) - most} more" if len(found) > most else ""
-    return ", ".join(f"{language} {n:,}" for language, n in found[:most]) + more
+def numbers_of(seen, most=None):
+    """The languages of a corpus, or the most frequent ones, with their numbers of texts."""
+    found = [f"{language or 'not recognised'} {n:,}" for language, n in seen.most_common()]
+    return ", ".join(found[:most] + ([f"{len(found[most:])} more"] if most and found[most:] else []))
 
 
 def chosen_languages(given):
@@ -121,25 +120,21 @@ def words_of_file(name, encoding):
 
 def with_foreign_words(lists):
     """The stop words of each language, and those of English and other ones in scripts that its own words lack."""
-    scripts = {language: {script(word) for word in words} for language, words in lists.items()}
+
+    def script(word):
+        return unicodedata.name(word[0], "").partition(" ")[0]
+
     every = listed("en").union(*lists.values())
-    return {
-        language: words | {word for word in every if words and script(word) not in scripts[language]}
-        for language, words in lists.items()
-    }
-
-
-def script(word):
-    """The script of a word, such as LATIN."""
-    return unicodedata.name(word[0], "").partition(" ")[0]
+    for language, words in lists.items():
+        scripts = set(map(script, words))
+        yield language, words | {word for word in every if words and script(word) not in scripts}
 
 
 def find_stop_words(given, encoding, languages):
     """The stop words of texts by their language, the main one first, and a sentence on where they come from.
 
-    "auto" gives a text those of its own language, and English ones and those of the corpus in other scripts: a Japanese
-    text may have English parts.
-    Words of named languages and files are for all texts.
+    "auto" skips in a text the words of its language, and those of English and the other languages of the corpus in
+    other scripts: a Japanese text may have English parts. Words of named languages and files are for all texts.
     """
     named, files, auto = chosen_languages(given)
     mains = main_languages(Counter(languages)) or ["en"]
@@ -147,7 +142,7 @@ def find_stop_words(given, encoding, languages):
     common = {word for name in files for word in words_of_file(name, encoding)}
     common = common.union(*(lists[language] or () for language in named))
     own = with_foreign_words({language: (auto and lists[language]) or set() for language in mains})
-    skipped = {language: common | words for language, words in own.items()}
+    skipped = {language: common | words for language, words in own}
     sources = [*files, *(f"{language}{' (no list)' if found is None else ''}" for language, found in lists.items())]
     if model() is None and lists:
         sources[-1] += f" (for other languages, {EXTRA})"

@@ -152,5 +152,5 @@ def learn_tokenizer(words, analyzer, texts, languages):
         counts = Counter(word for text in prepared(main) for word in tokenizer(text))
         tokenizer.forms = forms_of(counts, main if main in languages else "", skipped[main])
     if words.phrases:
-        found = [phrases_of(prepared(language), tokenizer, skipped[language]) for language in skipped]
-        tokenizer.phrases = dict(sum(map(Counter, found), Counter()))
+        for language in skipped:
+            tokenizer.phrases |= phrases_of(prepared(language), tokenizer, skipped[language])

@@ -90,18 +90,16 @@ def marks():
     return class_of(lambda c: unicodedata.category(c)[0] == "M" or c in JOINERS)
 
 
+def is_optional(c):
+    """Whether a character spells one word in several ways: marks that writing may leave out, hidden characters."""
+    kind = unicodedata.category(c)
+    mark = kind in ("Mn", "Lm") and unicodedata.name(c, "").startswith(ABJADS)
+    return mark or (kind == "Cf" and c not in JOINERS + ZERO_SPACE)
+
+
 @cache
 def optional():
-    """Pattern of characters that spell one word in several ways: optional marks and hidden characters.
-
-    Marks of other scripts, such as vowel signs of Hindi and Thai, are part of the word.
-    """
-
-    def is_optional(c):
-        kind = unicodedata.category(c)
-        hidden = kind == "Cf" and c not in JOINERS + ZERO_SPACE
-        return hidden or (kind in ("Mn", "Lm") and unicodedata.name(c, "").startswith(ABJADS))
-
+    """Pattern of optional characters. Vowel signs of other scripts, such as Hindi and Thai, are part of the word."""
     return re.compile(f"[{class_of(is_optional, 0xFFFF)}]+")  # Python finds larger characters ten times slower
 
 
@@ -130,8 +128,8 @@ def make_vectorizer(words):
     """The vectorizer of the options, without stop words: it counts words, or numbers them in their order."""
     vocabulary = words.vocabulary
     if vocabulary is not None:
-        words_of_file = checked_words(read_vocabulary(vocabulary), vocabulary)
-        vocabulary = list(dict.fromkeys(map(composed, words_of_file)))  # several spellings are one word
+        listed = checked_words(read_vocabulary(vocabulary), vocabulary)
+        vocabulary = list(dict.fromkeys(filter(None, map(composed, listed))))
     options = {
         "token_pattern": token_pattern(words.token_pattern), "min_df": words.min_df, "max_df": words.max_df,
         "vocabulary": vocabulary,
@@ -145,10 +143,9 @@ def vectorizer_of(words):
     """A vectorizer that counts these words in new texts."""
     lowercase, one_spelling = all(word == word.lower() for word in words), [composed(word) for word in words]
     prepare = composed_lower if lowercase else composed
-    if len(set(one_spelling)) == len(set(words)):
-        words = one_spelling
-    else:
-        prepare = None  # each spelling of a word has its column
+    if len(set(one_spelling)) < len(set(words)):
+        prepare, one_spelling = None, words  # each spelling of a word has its column
+    words = one_spelling
     pattern, inside = PATTERNS["words"](), rf"[\w{marks()}]"
     odd = sorted((word for word in words if not re.fullmatch(pattern, word)), key=len, reverse=True)
     if len(odd) > MOST_ODD:
