@@ -97,7 +97,8 @@ def learn(options, outputs):
             options.max_df, options.merge_forms, options.phrases, options.vocabulary, options.estimator in IN_ORDER,
             tuple(filter(None, options.skip.split(","))),
         ),
-        drop_copies=options.copies == "drop", passages=options.passages, scratch=outputs.scratch,
+        drop_copies=options.copies == "drop", passages=options.passages, language=options.language,
+        scratch=outputs.scratch,
     )  # fmt: skip
     learned, held_out = split(corpus.numbers, options.held_out)
     changes = " (--n-components changes the number of topics)" if options.n_components is None else ""

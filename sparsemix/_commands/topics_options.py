@@ -55,6 +55,8 @@ def add_corpus_options(add):
     add("--passages", type=not_negative, metavar="N",
         help="cut documents into passages of about N words, and add the topics of passages up; 0 keeps documents whole "
         "(default: 300 if half of the documents have 1,500 words or more)")  # fmt: skip
+    add("--language", metavar="NAME",
+        help="keep only texts in this language, such as de or german; needs an extra (default: keep all)")  # fmt: skip
     add("--copies", choices=("keep", "drop"), default="keep",
         help="what to do with a text that equals an earlier one (default: keep, and count them)")  # fmt: skip
     add("--group", help="field with the group, for topic shares by group; 'folder' groups files by their folder")

@@ -1,17 +1,21 @@
 """Languages of texts, and the stop words that follow from them."""
 
 import csv
+import pickle
 import re
 import sys
 from collections import Counter
 
 import pytest
+from sklearn.base import clone
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
 from sparsemix.__main__ import main
+from sparsemix._commands.reading.checks import of_languages
 from sparsemix._commands.reading.corpus import Words, read_corpus
 from sparsemix._commands.reading.words import languages
 from sparsemix._commands.reading.words.languages import language_of
+from sparsemix.skipgram import TokenSequences
 
 # Article 1 of the Universal Declaration of Human Rights.
 ARTICLE = {
@@ -92,11 +96,12 @@ def test_few_foreign_titles_are_no_language_of_the_corpus(tmp_path, capsys):
 @pytest.mark.usefixtures("extra")
 def test_languages_are_chosen_by_their_share():
     seen = Counter({"de": 90, "en": 12, "fr": 11, "": 487})
-    assert languages.chosen_languages("auto", seen) == (["de", "en"], [])
-    assert languages.chosen_languages("auto", Counter({"": 5})) == (["en"], [])
-    assert languages.chosen_languages("fr, Spanish,my.txt,auto", seen)[0] == ["fr", "es", "de", "en"]
-    assert languages.chosen_languages("NO,norwegian,ka,my.txt", seen) == (["nb", "ka"], ["my.txt"])
-    assert languages.chosen_languages(None, seen) == ([], [])
+    assert languages.main_languages(seen) == ["de", "en"]
+    assert languages.chosen_languages("fr, Spanish,my.txt,auto") == (["fr", "es"], ["my.txt"], True)
+    assert languages.chosen_languages("NO,norwegian,ka,my.txt") == (["nb", "ka"], ["my.txt"], False)
+    assert languages.chosen_languages(None) == ([], [], False)
+    skipped, _ = languages.find_stop_words("auto", "utf-8", 3 * [""])
+    assert list(skipped) == ["en"]
 
 
 def corpus_of(tmp_path, texts, **words):
@@ -112,6 +117,54 @@ def test_texts_lose_the_stop_words_of_their_languages(tmp_path):
     assert corpus_of(tmp_path, [ARTICLE["de"], ARTICLE["de"] + " Äpfel"]).languages is None
     assert not {"und", "der", "sind", "and", "are", "with"} & set(corpus.feature_names)
     assert {"menschen", "vernunft", "reason", "äpfel"} <= set(corpus.feature_names)
+
+
+# Texts of two languages: "die" and "war" are German stop words and English content, "not" (need) the reverse.
+ENGLISH = "the soldiers in the war die of hunger and of the cold"
+GERMAN = "die Leute in dem Krieg haben Hunger und die Not war sehr groß"
+
+
+@pytest.mark.usefixtures("extra")
+@pytest.mark.parametrize("in_order", [False, True])
+@pytest.mark.parametrize("phrases", [False, True])
+@pytest.mark.parametrize("stop_words", ["auto", "auto,file"])
+def test_a_text_loses_the_stop_words_of_its_own_language_only(tmp_path, monkeypatch, in_order, phrases, stop_words):
+    """Also in new texts, by the vectorizer, its copies and pickles; without the extra, by the main language."""
+    (tmp_path / "list.txt").write_text("Hunger")
+    given, texts = stop_words.replace("file", str(tmp_path / "list.txt")), [*97 * [ENGLISH], *3 * [GERMAN]]
+    corpus = corpus_of(tmp_path, texts, stop_words=given, in_order=in_order, phrases=phrases, skip=("Krieg",))
+    assert corpus.facts["stop words"].endswith("en, de (each for its own texts)")
+    hunger = set() if "file" in stop_words else {"hunger"}
+    english = {"soldiers", "cold", *(["war_die"] if phrases else ["war", "die"])} | hunger
+    german = {"leute", "not", "groß"} | hunger
+    assert set(corpus.feature_names) == english | german
+    vectorizer = corpus.vectorizer
+    copies = [vectorizer, clone(vectorizer).fit(texts), pickle.loads(pickle.dumps(vectorizer))]
+    for made in copies:
+        assert [words_of(made, text) for text in (ENGLISH, GERMAN)] == [english, german]
+    monkeypatch.setattr(languages, "model", lambda: None)
+    for made in copies:
+        assert words_of(made, ENGLISH) == english
+
+
+@pytest.mark.usefixtures("extra")
+@pytest.mark.parametrize("further", [[], [ARTICLE["de"]]])
+@pytest.mark.parametrize("language", ["ar", "ja", "ru"])
+def test_texts_lose_english_stop_words_if_they_have_another_script(tmp_path, language, further):
+    """So untranslated parts make no topic; texts in Latin letters keep words that are content in their language."""
+    text = f"{ARTICLE[language]} {ARTICLE[language]} the {ENGLISH.split()[-1]} and that"
+    found = set(corpus_of(tmp_path, [*9 * [text], *further]).feature_names)
+    assert not {"the", "and", "that"} & found
+    assert "cold" in found
+    kept = corpus_of(tmp_path, [*9 * [ARTICLE["de"] + " Who are you"], *further]).feature_names
+    assert {"who", "you"} <= set(kept)
+
+
+def words_of(vectorizer, text):
+    """The words that a vectorizer finds in a text."""
+    row = vectorizer.transform([text])
+    columns = row.data - 1 if isinstance(vectorizer, TokenSequences) else row.indices
+    return set(vectorizer.get_feature_names_out()[columns])
 
 
 @pytest.mark.usefixtures("extra")
@@ -145,6 +198,8 @@ def test_without_a_package_texts_lose_the_english_words_of_scikit_learn(tmp_path
         corpus_of(tmp_path, [ARTICLE["de"]], stop_words="german")
     with pytest.raises(ValueError, match=r"language that is recognised, and pip install 'sparsemix\[texts\]'"):
         corpus_of(tmp_path, [ARTICLE["de"]], merge_forms=True)
+    with pytest.raises(ValueError, match=r"--language needs .*: pip install 'sparsemix\[texts\]'"):
+        read_corpus(tmp_path / "file.txt", language="en")
 
 
 @pytest.mark.usefixtures("extra")
@@ -153,3 +208,49 @@ def test_documents_have_languages_in_their_table(tmp_path):
     main(["topics", str(tmp_path / "file.txt"), "--max-iter", "1", "--output", str(tmp_path / "out")])
     with (tmp_path / "out" / "documents.csv").open(newline="", encoding="utf-8") as file:
         assert [row["language"] for row in csv.DictReader(file)] == [*5 * ["de"], *5 * ["en"], ""]
+
+
+@pytest.mark.usefixtures("extra")
+@pytest.mark.parametrize(
+    ("numbers", "told"),
+    [
+        (dict.fromkeys(list(ARTICLE)[:12], 9), "en 9, de 9, fr 9, es 9, it 9, pt 9, 6 more"),
+        ({"de": 90, "en": 5, "fr": 5}, "de 90, en 5, fr 5"), ({"de": 91, "en": 5, "fr": 4}, ""),
+        ({"de": 7, "en": 4}, ""), ({"": 90, "de": 1}, ""), ({}, ""),
+    ],
+)  # fmt: skip
+def test_texts_outside_the_main_language_are_told(numbers, told):
+    """From a tenth of the recognised texts, and 5, whatever the share of each language."""
+    found = of_languages([language for language, n in numbers.items() for _ in range(n)])
+    assert f"({told})" in found if told else found == ""
+    assert f"--language {next(iter(numbers), None)} " in found or not told
+
+
+@pytest.mark.usefixtures("extra")
+@pytest.mark.parametrize("given", ["de", "German", "DE"])
+def test_texts_of_one_language_are_kept(tmp_path, capsys, given):
+    (tmp_path / "file.txt").write_text("\n".join([*3 * [ARTICLE["fr"]], *9 * [ARTICLE["de"]], "12 34 ab", "12 34 ab"]))
+    main(["topics", str(tmp_path / "file.txt"), "--language", given, "--max-df", "1.0", "--max-iter", "1",
+          "--output", str(tmp_path / "out")])  # fmt: skip
+    said = capsys.readouterr()
+    assert "left out: 5 documents (other language)" in said.out
+    assert "languages: de 9\n" in said.out
+    assert "several languages" not in said.err
+    with (tmp_path / "out" / "documents.csv").open(newline="", encoding="utf-8") as file:
+        left_out = [row["left_out"] for row in csv.DictReader(file)]
+    assert left_out == [*3 * ["other language"], *9 * [""], *2 * ["other language"]]
+
+
+@pytest.mark.usefixtures("extra")
+@pytest.mark.parametrize("given", ["sv", "klingon", ""])
+def test_a_language_that_no_text_has_is_refused(tmp_path, given):
+    (tmp_path / "file.txt").write_text("\n".join([*3 * [ARTICLE["fr"]], *9 * [ARTICLE["de"]], "12 34"]))
+    told = rf"--language '{given}': .* has no text in it, but de 9, fr 3, not recognised 1;"
+    with pytest.raises(ValueError, match=told):
+        read_corpus(tmp_path / "file.txt", language=given)
+    (tmp_path / "docword.x.txt").write_text("1\n1\n1\n1 1 1\n")
+    with pytest.raises(ValueError, match="holds counts, whose language is not recognised; leave out --language"):
+        read_corpus(tmp_path / "docword.x.txt", language=given)
+    (tmp_path / "empty.txt").write_text("")
+    with pytest.raises(ValueError, match=r"empty.txt is empty"):
+        read_corpus(tmp_path / "empty.txt", language=given)

@@ -10,6 +10,7 @@ import pytest
 from sparsemix._commands.reading.corpus import Fields, Words, read_corpus
 from sparsemix._commands.reading.formats import files as _files
 from sparsemix._commands.reading.texts import EXCERPT
+from sparsemix._commands.reading.words import segmenters
 
 ALL = Words(stop_words=None)
 
@@ -101,9 +102,9 @@ def test_composed_and_decomposed_letters_are_one_word(tmp_path):
 
 
 def test_letters_keep_their_marks(tmp_path):
-    text = "हिन्दी भाषा में किताब\nكِتَابٌ جَدِيدٌ\nकिताब"
+    text = "हिन्दी भाषा में किताब\nसमय ภาษาที่ ελληνική ΐδιος район Việt ѝзвор\nकिताब"
     words = corpus_of(tmp_path, text).feature_names.tolist()
-    assert {"हिन्दी", "भाषा", "किताब", "كِتَابٌ", "جَدِيدٌ"} <= set(words)
+    assert {"हिन्दी", "भाषा", "किताब", "समय", "ภาษาที่", "ελληνική", "ΐδιος", "район", "việt", "ѝзвор"} <= set(words)
 
 
 def test_segmented_texts_keep_short_words(tmp_path):
@@ -112,10 +113,14 @@ def test_segmented_texts_keep_short_words(tmp_path):
     assert corpus.warnings == ()
 
 
-@pytest.mark.parametrize("text", ["自然语言处理是计算机科学领域中的一个重要方向", "ภาษาไทยเป็นภาษาที่มีระดับเสียงของคำ"])
-def test_texts_without_spaces_need_a_segmenter(tmp_path, text):
+TOO_LONG = ("自然语言处理是计算机科学中的重要方向", "微臣自愧頭如雪,也向鈞天侍玉皇", "ภาษาไทยเป็นภาษาที่มีระดับเสียงของคำ")
+
+
+@pytest.mark.parametrize("text", TOO_LONG)
+def test_texts_without_spaces_need_a_segmenter(tmp_path, monkeypatch, text):
+    monkeypatch.setattr(segmenters, "find_spec", lambda _: None)
     corpus = corpus_of(tmp_path, "\n".join([text, text[1:], text[2:]]))
-    assert "segment them first (with jieba" in corpus.warnings[0]
+    assert "pip install 'sparsemix[segmenters]' splits Chinese and Japanese" in corpus.warnings[0]
 
 
 def test_empty_documents_are_told(tmp_path):

@@ -54,6 +54,7 @@ OPTIONS = {
     "--token-pattern": ["letters", "words", "spaces", "(", "(a)(b)", "(?:)", ".", "", "\\S+", "[[:alpha:]]", "(?i)p"],
     "--passages": ["1", "300", "0", "x"],
     "--copies": ["keep", "drop", "x"],
+    "--language": ["en", "German", "klingon", "", "\x1b"],
     "--skip": ["apple", ",", "a,b"],
     "--min-df": ["0", "-1", "0.5", "1.5", "nan", "x", "inf", "1e999", "2", "٣"],
     "--max-df": ["0", "1.0", "0.9", "3", "-0.5", "nan", "x", "2.5"],

@@ -4,13 +4,16 @@ from collections import Counter
 
 import numpy as np
 
-from sparsemix._commands.reading.words.languages import main_languages
+from sparsemix._commands.reading.words.languages import numbers_of
+from sparsemix._commands.reading.words.segmenters import EXTRA as SEGMENTERS
+from sparsemix._commands.reading.words.tokens import Analyzer
 from sparsemix._commands.reading.words.vectorizers import needs_segmenter, pattern_of
 
 # Texts that are checked for problems with their words.
 SAMPLE = 200
-# Languages are mixed if this share of the recognised texts, and at least this number, is in a second language.
+# Languages are mixed if this share of the recognised texts, and at least this number, is outside the main language.
 MIXED, LEAST_MIXED = 0.1, 5
+MOST_NAMED = 6
 # Warn above this share of documents without words.
 MANY_EMPTY = 0.2
 
@@ -43,22 +46,24 @@ def of_empty(counts):
 
 def of_languages(languages):
     """Several languages, whose words have no topic in common."""
-    seen = Counter(languages)
-    least = max(LEAST_MIXED, MIXED * (seen.total() - seen[""]))
-    several = [f"{language} {seen[language]:,}" for language in main_languages(seen) if seen[language] >= least]
-    remedy = "so topics separate languages first; run the command on the texts of each language alone"
-    return f"texts are in several languages ({', '.join(several)}), {remedy}" if len(several) > 1 else ""
+    seen = Counter(filter(None, languages))
+    main = max(seen, key=seen.get, default="")
+    if seen.total() - seen[main] < max(LEAST_MIXED, MIXED * seen.total()):
+        return ""
+    remedy = f"so topics separate languages first; --language {main} keeps the texts of one language"
+    return f"texts are in several languages ({numbers_of(seen, MOST_NAMED)}), {remedy}"
 
 
 def of_script(texts, vectorizer):
-    """A script that the pattern does not split into words."""
-    chosen = np.linspace(0, len(texts) - 1, min(len(texts), SAMPLE)).astype(int)
-    tools = "jieba for Chinese, SudachiPy or MeCab for Japanese, PyThaiNLP for Thai"
+    """A script that the pattern does not split into words, where no segmenter does."""
+    some = [texts[i] for i in np.linspace(0, len(texts) - 1, min(len(texts), SAMPLE)).astype(int)]
+    if isinstance(analyzer := vectorizer.analyzer, Analyzer):
+        some = [analyzer.prepared(text, analyzer.language(text)) for text in some]
     told = (
-        "texts are in a script without spaces between words, so whole sentences count as words; segment them first "
-        f"(with {tools}) and separate words by spaces"
+        f"texts are in a script without spaces between words, so whole sentences count as words; {SEGMENTERS} splits "
+        "Chinese and Japanese, other texts need spaces between their words, such as PyThaiNLP finds in Thai"
     )
-    return told if needs_segmenter([texts[i] for i in chosen], pattern_of(vectorizer)) else ""
+    return told if needs_segmenter(some, pattern_of(vectorizer)) else ""
 
 
 def of_dates(values, names, days, form):

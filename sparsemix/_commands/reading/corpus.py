@@ -12,11 +12,12 @@ from sparsemix._commands.reading import checks
 from sparsemix._commands.reading.counting import count_words, read_counts
 from sparsemix._commands.reading.formats.files import ENDINGS, Tally, check_encoding, checked_lines, on_disk, open_text
 from sparsemix._commands.reading.formats.kinds import READERS, files_of, kind_of_file, read_file
-from sparsemix._commands.reading.formats.records import NO_KNOWN_WORD, Document, Fields
+from sparsemix._commands.reading.formats.records import NO_KNOWN_WORD, OTHER_LANGUAGE, Document, Fields
 from sparsemix._commands.reading.passages import is_wrapped, words_of_passages
 from sparsemix._commands.reading.texts import Texts, read_texts
-from sparsemix._commands.reading.words.languages import find_stop_words, main_languages
-from sparsemix._commands.reading.words.tokens import learn_tokenizer
+from sparsemix._commands.reading.words.languages import code_of, find_stop_words, main_languages, numbers_of
+from sparsemix._commands.reading.words.segmenters import PACKAGES
+from sparsemix._commands.reading.words.tokens import Analyzer, Tokenizer, learn_tokenizer, unspaced_languages
 from sparsemix._commands.reading.words.vectorizers import composed_lower, make_vectorizer, vectorizer_of
 from sparsemix._report.dates import FAR_DATES, far_dates, read_dates
 from sparsemix._report.gathering import bins_of_dates
@@ -110,7 +111,7 @@ class Words:
 
 def read_corpus(
     path, *, kind="auto", glob=None, encoding="utf-8", fields=None, words=None, drop_copies=False, passages=None,
-    scratch=None,
+    language=None, scratch=None,
 ):  # fmt: skip
     """Read a corpus: a file, a folder, or ``-`` for standard input. Documents without a word are omitted.
 
@@ -123,6 +124,8 @@ def read_corpus(
         if (kind == "folder") != path.is_dir():
             raise ValueError(f"{path} is {'a folder' if path.is_dir() else 'a file'}; it needs another --format.")
         if kind in COUNTS:
+            if language is not None:
+                raise ValueError(f"{path} holds counts, whose language is not recognised; leave out --language.")
             if words.in_order:
                 raise ValueError(f"{path} holds counts without word order; give texts, or choose another --estimator.")
             return without_empty_documents(corpus_of_counts(*read_counts(path, kind, words.vocabulary)), path)
@@ -134,8 +137,11 @@ def read_corpus(
                    for file in (files_of(path, glob) if kind == "folder" else [path]) if file.exists())  # fmt: skip
         folder = scratch() if scratch is not None and size > LARGE and not words.in_order else None
         documents = read_file(path, kind, glob=glob, encoding=encoding, fields=fields, tally=tally)
-        texts, inputs = read_texts(documents, folder, drop_copies)
+        texts, inputs = read_texts(documents, folder, drop_copies, code_of(language))
         if not len(texts):
+            if seen := Counter(document.language for document in inputs if document.missing == OTHER_LANGUAGE):
+                has = f"has no text in it, but {numbers_of(seen, checks.MOST_NAMED)}; name one of these"
+                raise ValueError(f"--language {language!r}: {path} {has}.")
             raise ValueError(f"{path} {'has no documents' if size else 'is empty'}.")
         facts = tally.facts | describe(inputs, texts.rows)
         if n_words := words_of_passages(passages, texts.sizes):
@@ -196,11 +202,9 @@ def corpus_of_counts(counts, words):
 def describe(inputs, rows):
     """Languages of the documents, most frequent first, and copies."""
     seen = Counter(inputs[i].language for i in rows)
-    found = [(language, seen[language]) for language in main_languages(seen)]
-    if rest := seen.total() - sum(n for _, n in found):
-        found.append(("not recognised", rest))
-    found = ", ".join(f"{language} {n:,}" for language, n in sorted(found, key=lambda pair: -pair[1]))
-    facts = {"languages": found}
+    found = Counter({language: seen[language] for language in main_languages(seen)})
+    found[""] = seen.total() - found.total()
+    facts = {"languages": numbers_of(+found)}
     if n := sum(inputs[i].copy_of >= 0 for i in rows):
         facts["copies of other documents"] = f"{n:,} (--copies drop leaves them out)"
     return facts
@@ -215,20 +219,28 @@ def cut(texts, n_words, by_default):
 
 
 def choose_words(vectorizer, words, texts, languages, encoding, facts):
-    """Set the stop words, forms and phrases of a vectorizer for these texts, and describe them."""
-    pattern, prepare = vectorizer.token_pattern, vectorizer.preprocessor
+    """Set the stop words, segmenters, forms and phrases of a vectorizer for these texts, and describe them."""
     skipped, facts["stop words"] = find_stop_words(words.stop_words, encoding, languages)
-    skipped |= {composed_lower(word.strip()) for word in words.skip}
-    vectorizer.set_params(stop_words=sorted(skipped) or None)
-    if words.merge_forms or words.phrases:
-        tokenizer = learn_tokenizer(words, pattern, prepare, texts, languages, skipped)
-        vectorizer.set_params(tokenizer=tokenizer, token_pattern=None)
-        if tokenizer.forms:
-            forms = [f"{form} as {word}" for form, word in tokenizer.forms.items()]
-            facts["merged forms"] = f"{len(forms):,} ({', '.join(forms[:5])}, ...)"
-        if words.phrases:
-            some = sorted(tokenizer.phrases, key=tokenizer.phrases.get, reverse=True)[:5]
-            facts["phrases"] = f"{len(tokenizer.phrases):,} ({', '.join(some)}, ...)"
+    more = {composed_lower(word.strip()) for word in words.skip}
+    skipped, main = {language: listed | more for language, listed in skipped.items()}, next(iter(skipped))
+    tokenizer = Tokenizer(vectorizer.token_pattern)
+    analyzer = Analyzer(vectorizer.preprocessor, tokenizer, skipped)
+    analyzer.unspaced = unspaced_languages(analyzer, texts, languages)
+    if analyzer.unspaced:
+        facts["segmented texts"] = ", ".join(f"words of {one} by {PACKAGES[one][0]}" for one in analyzer.unspaced)
+    elif all(listed == skipped[main] for listed in skipped.values()):
+        analyzer.skipped = {main: skipped[main]}
+    learn_tokenizer(words, analyzer, texts, languages)
+    if analyzer.unspaced or len(analyzer.skipped) > 1 or tokenizer.forms or tokenizer.phrases:
+        vectorizer.set_params(analyzer=analyzer, preprocessor=None, token_pattern=None)
+    else:
+        vectorizer.set_params(stop_words=sorted(skipped[main]) or None)
+    if tokenizer.forms:
+        forms = [f"{form} as {word}" for form, word in tokenizer.forms.items()]
+        facts["merged forms"] = f"{len(forms):,} ({', '.join(forms[:5])}, ...)"
+    if words.phrases:
+        some = sorted(tokenizer.phrases, key=tokenizer.phrases.get, reverse=True)[:5]
+        facts["phrases"] = f"{len(tokenizer.phrases):,} ({', '.join(some)}, ...)"
 
 
 def without_empty_documents(corpus, path):

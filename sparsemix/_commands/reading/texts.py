@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from sparsemix._commands.reading.formats.files import scratch_file
-from sparsemix._commands.reading.formats.records import COPY, NO_TEXT
+from sparsemix._commands.reading.formats.records import COPY, NO_TEXT, OTHER_LANGUAGE
 from sparsemix._commands.reading.passages import passages, size_of
 from sparsemix._commands.reading.words.languages import language_of
 
@@ -75,18 +75,23 @@ class Texts:
         return (self.read(i) for i in (range(len(self)) if rows is None else rows))
 
 
-def read_texts(documents, folder, drop_copies):
-    """Texts with words, and all documents without their texts, with languages and marks of copies."""
+def read_texts(documents, folder, drop_copies, wanted=None):
+    """Texts with words, and all documents without their texts, with languages and marks of copies.
+
+    Texts in another language than the wanted one, or in none that is recognised, are left out.
+    """
     texts, inputs, first = Texts(folder), [], {}
     for number, document in enumerate(documents):
         plain = " ".join(document.text.casefold().split())
         missing, original = document.missing or ("" if plain else NO_TEXT), number
+        language = language_of(document.text)
+        if not missing and wanted is not None and language != wanted:
+            missing = OTHER_LANGUAGE
         if not missing:
             original = first.setdefault(hash(plain), number)
             missing = COPY if drop_copies and original < number else ""
         texts.append(document.text, size_of(plain))
         copy_of = original if original < number else -1
-        language = language_of(document.text)
         inputs.append(replace(document, text="", missing=missing, copy_of=copy_of, language=language))
     texts.keep(np.array([number for number, document in enumerate(inputs) if not document.missing], dtype=int))
     return texts, inputs

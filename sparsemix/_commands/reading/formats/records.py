@@ -9,6 +9,7 @@ FIRST_WORDS = 60  # characters of the name of a text without an id
 ABSENT = object()
 # Reasons for which a document is left out.
 NO_TEXT, NOT_READ, COPY, NO_KNOWN_WORD = "no text", "not read", "copy", "no known word"
+OTHER_LANGUAGE = "other language"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,6 @@
 """Languages of texts by their codes of ISO 639, and their stop words: by packages that the extra ``texts`` installs."""
 
+import unicodedata
 from collections import Counter
 from functools import cache
 from importlib.util import find_spec
@@ -8,6 +9,7 @@ from pathlib import Path
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
 from sparsemix._commands.reading.formats.files import Tally, lines, on_disk
+from sparsemix._commands.reading.words.vectorizers import composed_lower
 
 # Letters of a text that are looked at, from its middle: titles and licences are at its ends.
 LOOKED_AT = 800
@@ -17,6 +19,8 @@ LEAST_PROBABILITY = 0.6
 # A corpus has a language if it is that of this share of the texts.
 LEAST_SHARE = 0.02
 EXTRA = "pip install 'sparsemix[texts]'"
+# Languages of which stop-words lists a third of what stopwordsiso lists, and less.
+SHORT_LISTS = ("ja", "zh")
 # Words that the list of scikit-learn lacks.
 MORE = (
     "does did doing having just isnt arent wasnt werent dont didnt doesnt hadnt havent wont wouldnt shouldnt im ive "
@@ -47,13 +51,22 @@ def codes():
     return {code: code for code in (*model().labels, *names.values())} | names | {"no": "nb"}
 
 
+def code_of(given):
+    """The code of the language of --language, or "unknown", which no text has; None for None."""
+    if given is None:
+        return None
+    if model() is None:
+        raise ValueError(f"--language needs packages that recognise languages: {EXTRA}.")
+    return codes().get(given.lower(), "unknown")
+
+
 def language_of(text):
     """The code of the language of a text, or "" if it is not recognised."""
     if model() is None:
         return ""
     start = max(0, (len(text) - LOOKED_AT) // 2)
     # slicing is cheap: texts may have millions of letters
-    code, probability = model().classify(text[start : start + LOOKED_AT].lower())
+    code, probability = model().classify(composed_lower(text[start : start + LOOKED_AT]))
     return codes().get(code, code) if probability > LEAST_PROBABILITY else ""
 
 
@@ -63,20 +76,23 @@ def main_languages(seen):
     return [language for language, n in seen.most_common() if language and n >= least]
 
 
-def chosen_languages(given, seen):
-    """Languages whose stop words are skipped, and files of further ones, from a list separated by commas.
+def numbers_of(seen, most=None):
+    """The languages of a corpus, or the most frequent ones, with their numbers of texts."""
+    found = [f"{language or 'not recognised'} {n:,}" for language, n in seen.most_common()]
+    return ", ".join(found[:most] + ([f"{len(found[most:])} more"] if most and found[most:] else []))
 
-    "auto" means the languages of the texts, whose numbers are in ``seen``.
-    """
-    languages, files = [], []
+
+def chosen_languages(given):
+    """Named languages and files with stop words of a list separated by commas, and whether it has "auto"."""
+    languages, files, auto = [], [], False
     for name in filter(None, (part.strip() for part in str(given or "").split(","))):
         if name.lower() == "auto":
-            languages += main_languages(seen) or ["en"]
+            auto = True
         elif name.lower() in codes():
             languages.append(codes()[name.lower()])
         else:
             files.append(name)
-    return list(dict.fromkeys(languages)), files
+    return list(dict.fromkeys(languages)), files, auto
 
 
 def listed(language):
@@ -86,9 +102,11 @@ def listed(language):
     from stop_words import LANGUAGE_MAPPING, get_stop_words
     from stopwordsiso import has_lang, stopwords
 
-    if language in LANGUAGE_MAPPING:
-        return set(get_stop_words(language))
-    return stopwords(language) if has_lang(language) else None
+    if language not in LANGUAGE_MAPPING and not has_lang(language):
+        return None
+    other = language in SHORT_LISTS or language not in LANGUAGE_MAPPING
+    words = stopwords(language) if other else get_stop_words(language)
+    return set(map(composed_lower, words)) - {""}
 
 
 def words_of_file(name, encoding):
@@ -97,17 +115,37 @@ def words_of_file(name, encoding):
         known = "auto, none, a file, or a language such as de or german" + ("" if model() else f", which needs {EXTRA}")
         raise ValueError(f"--stop-words {name!r} is neither a file nor a language; give {known}.")
     with on_disk(name) as path:
-        return [line.lower() for _, line in lines(path, encoding, Tally())]
+        return [composed_lower(line) for _, line in lines(path, encoding, Tally())]
+
+
+def with_foreign_words(lists):
+    """The stop words of each language, and those of English and other ones in scripts that its own words lack."""
+
+    def script(word):
+        return unicodedata.name(word[0], "").partition(" ")[0]
+
+    every = listed("en").union(*lists.values())
+    for language, words in lists.items():
+        scripts = set(map(script, words))
+        yield language, words | {word for word in every if words and script(word) not in scripts}
 
 
 def find_stop_words(given, encoding, languages):
-    """The stop words of the option for texts in these languages, and a sentence on where they come from."""
-    chosen, files = chosen_languages(given, Counter(languages))
-    words, sources = {word for name in files for word in words_of_file(name, encoding)}, [*files]
-    for language in chosen:
-        found = listed(language)
-        words |= found or set()
-        sources.append(language if found is not None else f"{language} (no list)")
-    if model() is None and chosen:
+    """The stop words of texts by their language, the main one first, and a sentence on where they come from.
+
+    "auto" skips in a text the words of its language, and those of English and the other languages of the corpus in
+    other scripts: a Japanese text may have English parts. Words of named languages and files are for all texts.
+    """
+    named, files, auto = chosen_languages(given)
+    mains = main_languages(Counter(languages)) or ["en"]
+    lists = {language: listed(language) for language in [*named, *(mains if auto else [])]}
+    common = {word for name in files for word in words_of_file(name, encoding)}
+    common = common.union(*(lists[language] or () for language in named))
+    own = with_foreign_words({language: (auto and lists[language]) or set() for language in mains})
+    skipped = {language: common | words for language, words in own}
+    sources = [*files, *(f"{language}{' (no list)' if found is None else ''}" for language, found in lists.items())]
+    if model() is None and lists:
         sources[-1] += f" (for other languages, {EXTRA})"
-    return words, ", ".join(sources) or "none"
+    if auto and len(mains) > 1:
+        sources[-1] += " (each for its own texts)"
+    return skipped, ", ".join(sources) or "none"

@@ -6,10 +6,14 @@ from math import log
 
 import numpy as np
 
-from sparsemix._commands.reading.words.languages import EXTRA, main_languages
+from sparsemix._commands.reading.words.languages import EXTRA, language_of
+from sparsemix._commands.reading.words.segmenters import is_installed, segmented
+from sparsemix._commands.reading.words.vectorizers import needs_segmenter
 
 # Documents from which forms and phrases are learned.
 SAMPLE = 50_000
+# Documents that show whether a language needs a segmenter.
+CHECKED = 2_000
 # A phrase occurs at least this often, and its strength is at least this: normalised pointwise mutual information, 0 for
 # independent words, 1 for words that occur together only.
 LEAST_COUNT, LEAST_STRENGTH = 5, 0.4
@@ -46,6 +50,51 @@ class Tokenizer:
             adjacent = end is not None and BETWEEN.fullmatch(text, end, match.start()) is not None
             yield self.forms.get(word, word), adjacent
             end = match.end()
+
+
+class Analyzer:
+    """Split a text into words by its language: by its segmenter, and without its stop words.
+
+    ``skipped`` has the stop words by language, the main one first; texts in further languages are read as the main one.
+    ``unspaced`` are the languages whose texts are segmented.
+    """
+
+    def __init__(self, prepare, tokenizer, skipped, unspaced=()):
+        self.prepare, self.tokenizer, self.skipped, self.unspaced = prepare, tokenizer, skipped, unspaced
+
+    def __call__(self, text):
+        """The words of a text in their order."""
+        language = self.language(text)
+        return [word for word in self.tokenizer(self.prepared(text, language)) if word not in self.skipped[language]]
+
+    def language(self, text):
+        """The language as which a text is read."""
+        return own_language(language_of(text) if len(self.skipped) > 1 else "", self.skipped)
+
+    def prepared(self, text, language):
+        """The text cleaned, with spaces between its words."""
+        text = self.prepare(text)
+        return segmented(text, language) if language in self.unspaced else text
+
+
+def own_language(language, known):
+    """The language if it is known, else the main one, which is the first."""
+    return language if language in known else next(iter(known))
+
+
+def rows_by_language(languages, known, most):
+    """Numbers of at most this many texts, evenly spread, by the language as which they are read."""
+    rows = {language: [] for language in known}
+    for row in np.linspace(0, len(languages) - 1, min(len(languages), most)).astype(int):
+        rows[own_language(languages[row], known)].append(row)
+    return rows
+
+
+def unspaced_languages(analyzer, texts, languages):
+    """Languages of these texts that have a segmenter and need it."""
+    rows = rows_by_language(languages, analyzer.skipped, CHECKED)
+    pattern, able = analyzer.tokenizer.pattern, filter(is_installed, rows)
+    return tuple(one for one in able if needs_segmenter([texts[row] for row in rows[one]], pattern))
 
 
 def forms_of(counts, language, skipped):
@@ -87,17 +136,21 @@ def phrases_of(texts, tokenizer, skipped):
     }  # fmt: skip
 
 
-def learn_tokenizer(words, pattern, prepare, texts, languages, skipped):
-    """The tokenizer of the options for these texts, which ``prepare`` cleans; no phrase contains a skipped word."""
-    tokenizer = Tokenizer(pattern)
-    rows = np.linspace(0, len(texts) - 1, min(len(texts), SAMPLE)).astype(int)
+def learn_tokenizer(words, analyzer, texts, languages):
+    """Set the forms and phrases of an analyzer for these texts; no phrase contains a skipped word.
 
-    def prepared():
-        return (prepare(text) for text in texts.whole(rows))
+    Forms are those of the main language. Each language has its own phrases, since its stop words separate them.
+    """
+    tokenizer, skipped = analyzer.tokenizer, analyzer.skipped
+    rows = rows_by_language(languages, skipped, SAMPLE)
+
+    def prepared(language):
+        return (analyzer.prepared(text, language) for text in texts.whole(rows[language]))
 
     if words.merge_forms:
-        counts = Counter(word for text in prepared() for word in tokenizer(text))
-        tokenizer.forms = forms_of(counts, next(iter(main_languages(Counter(languages))), ""), skipped)
+        main = next(iter(skipped))
+        counts = Counter(word for text in prepared(main) for word in tokenizer(text))
+        tokenizer.forms = forms_of(counts, main if main in languages else "", skipped[main])
     if words.phrases:
-        tokenizer.phrases = phrases_of(prepared(), tokenizer, skipped)
-    return tokenizer
+        for language in skipped:
+            tokenizer.phrases |= phrases_of(prepared(language), tokenizer, skipped[language])
