@@ -157,7 +157,7 @@ def split(numbers, fraction):
     most = min(round(fraction * len(numbers)), MAX_HELD_OUT, len(numbers) - 1)
     chosen = order[np.cumsum(sizes[order]) <= most]
     if not len(chosen) and most:
-        chosen = order[:1]
+        chosen = [sizes.argmin()]
     held_out = np.isin(documents, chosen)
     return np.flatnonzero(~held_out), np.flatnonzero(held_out)
 

@@ -126,6 +126,6 @@ def test_every_seed_holds_out_the_same_documents(tmp_path, capsys):
         held.append([row.split(",")[5] for row in rows])
     assert held[0] == held[1]
     assert held[0].count("1") == 6
-    learned, held_out = split(60, 0.1)
+    learned, held_out = split(np.arange(60), 0.1)
     assert sorted([*learned, *held_out]) == list(range(60))
     assert capsys.readouterr().err.count("Traceback") == 0

@@ -128,7 +128,7 @@ def test_a_killed_run_goes_on_from_its_checkpoint(tmp_path, texts, where, estima
     monkeypatch.setattr(_corpus, "LARGE", 0 if where == "disk" else 1 << 30)
     path = write_lines(tmp_path / "corpus", texts, None)[0]
     options = ["topics", path, "--n-components", "3", "--estimator", estimator, "--max-iter", "6"]
-    main([*options, "--output", str(tmp_path / "whole")])
+    main([*options, "--output", str(tmp_path / "whole"), "--runs", "1"])
     options += ["--output", str(tmp_path / "out"), "--checkpoint", str(tmp_path / "state")]
     revive = killed_after(3, monkeypatch)
     with pytest.raises(Killed):

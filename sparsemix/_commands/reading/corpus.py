@@ -178,8 +178,8 @@ def check(corpus, tally, encoding, fields):
         corpus.facts["documents without a group"] = f"{n:,}"
     found = (
         checks.of_bytes(tally, encoding), checks.of_files(tally), checks.of_empty(corpus.counts),
-        checks.of_languages([document.language for document in documents]), checks.of_script(corpus.texts, corpus.vectorizer),
-        unread_dates, checks.of_ids(names if fields.id else []),
+        checks.of_languages([document.language for document in documents]),
+        checks.of_script(corpus.texts, corpus.vectorizer), unread_dates, checks.of_ids(names if fields.id else []),
     )  # fmt: skip
     corpus.warnings = tuple(filter(None, found))
 

@@ -1,0 +1,106 @@
+"""Books as documents of passages: the shares of chapters, books, periods and groups are those of their tokens."""
+
+import csv
+
+import joblib
+import numpy as np
+import pytest
+
+from sparsemix.__main__ import main
+from sparsemix._commands.reading.corpus import Fields, Words, read_corpus
+from sparsemix._commands.topics import split
+
+THEMES = [["apple", "pear", "plum"], ["river", "lake", "ocean"], ["violin", "flute", "drum"]]
+
+
+def book(seed, n_chapters):
+    """Chapters of one theme each, of unequal lengths."""
+    rng, chapters = np.random.default_rng(seed), []
+    for n in range(n_chapters):
+        words = rng.choice(THEMES[(seed + n) % 3], 900 + 300 * n).astype(object)
+        words[8::9] = [f"{word}." for word in words[8::9]]
+        chapters.append(f"Chapter {n + 1}\n\n{' '.join(words)}")
+    return "\n\n".join(chapters)
+
+
+@pytest.fixture(scope="module")
+def shelf(tmp_path_factory):
+    """A table of four books and the outputs of the command."""
+    folder = tmp_path_factory.mktemp("shelf")
+    rows = [(f"book {i}", 1900 + i // 2, "AB"[i % 2], book(i, 3 + i)) for i in range(4)]
+    with (folder / "shelf.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([("name", "year", "author", "text"), *rows])
+    main(["topics", str(folder / "shelf.csv"), "--output", str(folder / "out"), "--topics", "3", "--max-df", "1.0",
+          "--id", "name", "--date", "year", "--group", "author", "--held-out", "0.3", "--n-jobs", "1"])  # fmt: skip
+    return folder
+
+
+def table(folder, name):
+    with (folder / "out" / f"{name}.csv").open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def shares_of(rows):
+    """Shares of the three topics in rows of a table, and their tokens."""
+    shares = np.zeros((len(rows), 3))
+    for row, share in zip(rows, shares, strict=True):
+        for entry in row["topics"].split():
+            topic, value = entry.split(":")
+            share[int(topic)] = float(value)
+    return shares, np.array([float(row["tokens"]) for row in rows])
+
+
+def test_chapters_and_books_add_their_passages_up(shelf):
+    corpus = read_corpus(shelf / "shelf.csv", words=Words(min_df=5), fields=Fields("text", "name", "year", "author"))
+    shares = joblib.load(shelf / "out" / "model.joblib")["topics"].transform(corpus.counts)
+    tokens = corpus.counts.sum(axis=1).A1
+    passages = table(shelf, "passages")
+    assert len(passages) == len(corpus.numbers) > 40
+    np.testing.assert_allclose(shares_of(passages)[0], shares, atol=0.0101)
+    chapters = [f"{n} {title}" for n, title in zip(corpus.numbers, corpus.texts.chapters, strict=True)]
+    for name, keys in (("documents", corpus.numbers), ("chapters", chapters)):
+        rows, (found, sizes) = table(shelf, name), shares_of(table(shelf, name))
+        unique, first, member = np.unique(keys, return_index=True, return_inverse=True)
+        order = np.argsort(first)
+        assert len(rows) == len(unique)
+        expected = np.array([tokens[member == key] @ shares[member == key] for key in order])
+        np.testing.assert_array_equal(sizes, expected.sum(axis=1).round())
+        np.testing.assert_allclose(found, expected / expected.sum(axis=1, keepdims=True), atol=0.0101)
+    assert [row["chapter"] for row in table(shelf, "chapters")[:3]] == ["Chapter 1", "Chapter 2", "Chapter 3"]
+    assert {row["chapter"] for row in passages[:3]} == {"Chapter 1"}
+    positions = [[float(row["position"]) for row in passages if row["id"] == f"book {i}"] for i in range(4)]
+    assert all(0 < one[0] < one[-1] < 1 and one == sorted(one) for one in positions)
+
+
+def test_periods_and_groups_count_each_book_once(shelf):
+    books = {row["number"]: row for row in table(shelf, "documents")}
+    shares, _ = shares_of(list(books.values()))
+    for name, column, field in (("over_time", "period", "date"), ("by_group", "group", "group")):
+        for row in table(shelf, name):
+            members = [i for i, one in enumerate(books.values()) if one[field] == row[column]]
+            assert (int(row["documents"]), row["few_documents"]) == (len(members), "yes")
+            mean = shares[members, int(row["topic"])].mean()
+            assert float(row["mean_document_share"]) == pytest.approx(mean, abs=0.011)
+    rows = table(shelf, "by_position")
+    assert rows[0]["position"] == "0 to 10 %"
+    assert sum(int(row["passages"]) for row in rows) == 3 * len(table(shelf, "passages"))
+    page = (shelf / "out" / "report.html").read_text(encoding="utf-8")
+    assert '["whole documents","4"]' in page
+
+
+def test_passages_of_a_book_are_held_out_together(shelf):
+    held = {(row["id"], row["held_out"]) for row in table(shelf, "passages")}
+    assert len(held) == 4
+    assert held == {(row["id"], row["held_out"]) for row in table(shelf, "documents")}
+    assert {flag for _, flag in held} == {"0", "1"}
+
+
+@pytest.mark.parametrize("fraction", [0.0, 0.1, 0.5, 0.9])
+@pytest.mark.parametrize("sizes", [[1] * 50, [40], [30, 3, 3, 3], [3, 3, 3, 30], [1, 1]])
+def test_documents_are_split_whole(sizes, fraction):
+    numbers = np.repeat(np.arange(len(sizes)) * 2, sizes)
+    learned, held_out = split(numbers, fraction)
+    assert sorted([*learned, *held_out]) == list(range(len(numbers)))
+    assert len(learned) >= len(numbers) / 2 or fraction > 0.5
+    assert (len(held_out) > 0) == (round(fraction * len(numbers)) > 0)
+    assert len(sizes) == 1 or not set(numbers[learned]) & set(numbers[held_out])
