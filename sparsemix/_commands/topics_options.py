@@ -101,6 +101,6 @@ def add_model_options(add):
     add("--n-top-words", type=positive(int), default=10, help="words listed for each topic (default: %(default)s)")
     add("--runs", type=positive(int), metavar="R",
         help="seeds to fit; with several, the topics are those of one more fit, which starts from their consensus, and "
-        "the report says how many seeds find each topic (default: 3 for up to 500,000 words, else 1)")  # fmt: skip
+        "the report says how many seeds find each topic (default: 3 for up to 1,000,000 words, else 1)")  # fmt: skip
     add("--n-jobs", type=n_threads, default=-1, help="number of threads (default: all cores)")
     add("--random-state", type=seed, default=0, help="random seed (default: %(default)s)")
