@@ -97,8 +97,9 @@ class Score:
     """Held-out log-likelihood per token, or per context word of word sequences.
 
     ``mean`` is None if no document can be scored, for the ``reason``. ``error`` is the standard error of the mean over
-    ``n_documents`` test documents, or other units; None for a single one. ``alone`` is the score of the word frequencies of the
-    training documents, and ``gain_error`` the standard error of the difference; None for word sequences.
+    ``n_documents`` test documents, or other units; None for a single one. ``alone`` is the score of the word
+    frequencies of the training documents, and ``gain_error`` the standard error of the difference; None for word
+    sequences.
     """
 
     mean: float | None
