@@ -21,7 +21,7 @@ LEAST_CHAPTERS, MOST_IN_ORDER, LEAST_WORDS, MEAN_WORDS, NEAR = 3, 0.7, 100, 700,
 ROMAN = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100}
 # Lines are parts of one text if it has chapters in its first lines, or is wrapped: most of its lines have nearly the
 # maximum length, and enough of them begin in the middle of a sentence or contain the end of one. In order: the numbers
-# of lines to examine, the maximum length in letters, the share of it that counts as nearly, and the two shares of lines.
+# of lines to examine, the maximum length in letters, the share of it that counts as nearly, the two shares of lines.
 MOST_LINES, LOOKED_AT, WRAPPED, FULL, CONTINUED, ENDED = 50_000, 2000, 120, 0.75, 0.25, 0.1
 
 
