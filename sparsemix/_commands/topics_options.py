@@ -72,7 +72,7 @@ def add_word_options(add):
         help="count forms of a word, such as singular and plural, as the most frequent one; needs an extra")
     add("--phrases", action="store_true", help="join words that form a phrase, such as machine_learning")
     add("--min-df", type=count_or_fraction, default=5,
-        help="least number, or fraction, of documents with the word (default: 5)")  # fmt: skip
+        help="least number, or fraction, of documents with the word; of whole documents if many are cut (default: 5)")
     add("--max-df", type=count_or_fraction, default=0.5,
         help="largest number, or fraction, of documents with the word (default: 0.5)")  # fmt: skip
     add("--stop-words", default="auto", metavar="WORDS",

@@ -1,6 +1,7 @@
 """Books as documents of passages: the shares of chapters, books, periods and groups are those of their tokens."""
 
 import csv
+import itertools
 
 import joblib
 import numpy as np
@@ -103,3 +104,20 @@ def test_documents_are_split_whole(sizes, fraction):
     assert len(learned) >= min(0.5, 1 - fraction) * len(numbers)
     assert (len(held_out) > 0) == (round(fraction * len(numbers)) > 0)
     assert len(sizes) < 100 or not set(numbers[learned]) & set(numbers[held_out])
+
+
+@pytest.mark.parametrize("disk", [False, True])
+@pytest.mark.parametrize(("n_books", "least"), [(4, 1), (9, 1), (19, 1), (20, 2), (60, 5)])
+def test_a_name_in_one_book_is_no_word_of_a_shelf(tmp_path, monkeypatch, disk, n_books, least):
+    """A word must be in several books if there are many, however often one book has it."""
+    monkeypatch.setattr("sparsemix._commands.reading.corpus.LARGE", 0 if disk else 1 << 30)
+    names = ["".join("abcdefghij"[int(digit)] for digit in f"{i:03d}") for i in range(n_books)]
+    # book i has the names of itself and the books before it, so that name i is in n_books - i books
+    books = [" ".join([*THEMES[i % 3] * 600, *names[: i + 1] * 30]) for i in range(n_books)]
+    (tmp_path / "shelf").write_text("\n".join(books))
+    words = Words(stop_words=None, min_df=5)
+    corpus = read_corpus(tmp_path / "shelf", kind="lines", words=words, passages=10, scratch=lambda: str(tmp_path))
+    assert (corpus.folder is not None) == disk
+    assert {*corpus.feature_names} == {*itertools.chain(*THEMES), *names[: n_books - least + 1]}
+    again = corpus.vectorizer.transform(corpus.texts.whole())
+    assert (again != corpus.counts).nnz == 0

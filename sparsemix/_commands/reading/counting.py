@@ -21,6 +21,8 @@ from sparsemix.skipgram._input import counts_of
 
 # Documents per call of the vectorizer, for counts on disk.
 DOCUMENTS = 2000
+# A word must be in several documents if there are MANY; in one in OF_DOCUMENTS at most.
+MANY, OF_DOCUMENTS = 10, 10
 
 
 def count_words(vectorizer, texts, folder=None):
@@ -28,25 +30,51 @@ def count_words(vectorizer, texts, folder=None):
     with warnings.catch_warnings():
         # Stop words that the tokenizer would split are omitted in pieces, as intended.
         warnings.filterwarnings("ignore", message="Your stop_words may be inconsistent")
+        least = least_documents(vectorizer, texts.rows)
         if folder is not None:
             if vectorizer.vocabulary is None:
-                learn_vocabulary(vectorizer, texts.whole())
+                learn_vocabulary(vectorizer, texts, least)
             return counted(vectorizer, texts.whole(), folder), None
         read = vectorizer.fit_transform(texts.whole())
     if isinstance(vectorizer, TokenSequences):
         return sparse.csr_matrix(counts_of(read, len(vectorizer.vocabulary_))), read
-    return sparse.csr_matrix(read), None
+    return (without_rare_words(vectorizer, sparse.csr_matrix(read), texts.rows, least) if least else read), None
 
 
-def learn_vocabulary(vectorizer, texts):
+def least_documents(vectorizer, numbers):
+    """The least number of whole documents with a word, if texts are passages of many documents; else 0.
+
+    A name that occurs in one book only would make this book a topic.
+    """
+    n = len(np.unique(numbers))
+    many = MANY <= n < len(numbers) and isinstance(vectorizer.min_df, Integral) and vectorizer.vocabulary is None
+    return min(vectorizer.min_df, n // OF_DOCUMENTS) if many else 0
+
+
+def without_rare_words(vectorizer, counts, numbers, least):
+    """The counts of words that at least some whole documents have, which become the vocabulary."""
+    rows = np.unique(numbers, return_inverse=True)[1]
+    member = sparse.csr_matrix((np.ones(len(rows), dtype=np.float32), (rows, np.arange(len(rows)))))
+    kept = np.flatnonzero((member @ counts).getnnz(axis=0) >= least)
+    names = vectorizer.get_feature_names_out()
+    vectorizer.vocabulary_ = {names[v]: i for i, v in enumerate(kept.tolist())}
+    return counts[:, kept]
+
+
+def learn_vocabulary(vectorizer, texts, least_of_documents=0):
     """Fit a ``CountVectorizer`` to a stream of texts without their counts in memory."""
     clone(vectorizer).set_params(vocabulary=["word"]).fit([""])  # validates the parameters
-    analyze, frequencies, n = vectorizer.build_analyzer(), Counter(), 0
-    for text in texts:
+    analyze, frequencies, documents, last, n = vectorizer.build_analyzer(), Counter(), Counter(), {}, 0
+    for number, text in zip(texts.rows.tolist(), texts.whole(), strict=True):
         n += 1
-        frequencies.update(set(analyze(text)))
+        words = set(analyze(text))
+        frequencies.update(words)
+        if least_of_documents:
+            documents.update(word for word in words if last.get(word) != number)
+            last.update(dict.fromkeys(words, number))
     least, most = (df if isinstance(df, Integral) else df * n for df in (vectorizer.min_df, vectorizer.max_df))
-    kept = sorted(word for word, df in frequencies.items() if least <= df <= most)
+    kept = (word for word, df in frequencies.items() if least <= df <= most)
+    kept = sorted(word for word in kept if documents[word] >= least_of_documents)
     if not kept:
         raise ValueError("no word has a document frequency between min_df and max_df")
     vectorizer.vocabulary_, vectorizer.fixed_vocabulary_ = {word: i for i, word in enumerate(kept)}, False
