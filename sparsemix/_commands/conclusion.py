@@ -88,8 +88,8 @@ def page_of(learned, options, facts, documents):
     title = f"Topics of {'standard input' if options.path == '-' else Path(options.path).resolve().name}"
     return report(
         learned.model, corpus.rows, corpus.vectorizer, documents=corpus.texts, names=corpus.names, dates=dates,
-        groups=corpus.known("group"), title=printable(title), facts=facts, observe=observe,
-        parts_of=corpus.numbers if corpus.is_cut else None,
+        groups=corpus.known("group") or corpus.sections, title=printable(title), facts=facts, observe=observe,
+        parts_of=corpus.wholes if corpus.is_cut else None,
     )  # fmt: skip
 
 

@@ -30,7 +30,7 @@ function documentCard(place, share, topic) {
   const start = record.text.join("").replace(/\s+/g, " ").trim().slice(0, 260);
   return el("li", { class: "card" },
     button("link", () => go({ topic: topic.id, document: place }), record.name),
-    el("span", { class: "soft" }, ` ${[`${percent(share)} of the document`, ...record.about].join(" · ")}`),
+    el("span", { class: "soft" }, ` ${[`${percent(share)} of the ${data.unit}`, ...record.about].join(" · ")}`),
     el("p", { class: "soft" }, start));
 }
 
@@ -52,7 +52,7 @@ function topicView(topic) {
         `${other.name || `${other.id}: ${labelOf(other, 3).join(", ")}`} `,
         el("span", { class: "soft" }, percent(affinity)))))),
     ...strataOf(topic),
-    topic.documents.length ? el("h3", {}, "Representative documents") : null,
+    topic.documents.length ? el("h3", {}, `Representative ${data.unit}s`) : null,
     el("ul", { class: "list" }, topic.documents.map(([document, share]) => documentCard(document, share, topic))),
   ];
 }
