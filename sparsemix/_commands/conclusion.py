@@ -51,7 +51,7 @@ def conclude(options, outputs, learned):
     table = page.table(options.n_top_words)
     repeated = likenesses(model.components_, frequencies, [row["topic"] for row in table])
     for topic in page.data["topics"]:
-        topic["repeats"] = repeated[topic["id"]] or None
+        topic |= {"repeats": repeated[topic["id"]] or None, "found": learned.again.found_by(topic["id"])}
     more = [*facts_of_topics(table, repeated), (AGAIN, str(learned.again))]
     coherent = [row["coherence"] for row in table if row["coherence"] is not None]
     coherence = float(np.mean(coherent)) if coherent else "not available"

@@ -86,7 +86,8 @@ def topic_section(group, data):
     first, weight = group[0], sum(topic["weight"] for topic in group)
     words = relevance_order(merged_words(group), data)
     name = data["names"].get(first["id"]) or ", ".join(data["words"][v] for v, _ in words[:3])
-    numbers = ", ".join(str(topic["id"]) for topic in group)
+    numbers, found = ", ".join(str(topic["id"]) for topic in group), first.get("found") if len(group) == 1 else None
+    sure = f", found by {found[0]} of {found[1]} runs with other seeds" if found else ""
     most = max((p for _, p in words[:BARS]), default=1.0) or 1.0
     bars = "".join(
         f'<tr><th scope="row">{escape(data["words"][v])}</th><td><svg viewBox="0 0 100 6" width="200" height="12">'
@@ -103,7 +104,7 @@ def topic_section(group, data):
     )
     return (
         f'<section class="topic"><h2>{escape(name)}</h2><p class="soft">topic {numbers}: {weight:.2%} of all tokens'
-        "</p>"
+        f"{sure}</p>"
         f'<table><caption>Words: probability in the topic, tokens in all texts</caption>{bars}</table>'
         + (f"<p>{more}</p>" if more else "")
         + (f"<p class=\"soft\">Main {data['unit']}s</p><ul>{documents}</ul>" if documents else "")

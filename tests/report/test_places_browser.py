@@ -1,13 +1,14 @@
-"""Columns of bins in order, in a browser."""
+"""Columns of bins in order, and topics that few runs find, in a browser."""
 
 import numpy as np
 import pytest
-from test_report_browser import browser, make_report, pytestmark, visit
+from test_report_browser import browser, make_report, pytestmark, topics_of, visit
 
 __all__ = ["browser", "pytestmark", "visit"]
 WORDS = [f"word{i}" for i in range(12)]
 BOOK = ["book"] * 60
 CHAPTERS = np.repeat([f"CHAPTER {n}. A title that is rather long" for n in ("II", "I", "IX", "V")], 15)
+FOUND = [[1, 3], [3, 3], [2, 3]]
 
 
 @pytest.mark.parametrize("width", [390, 1280])
@@ -51,3 +52,48 @@ def test_bins_without_order_are_bars_sorted_by_share(visit, tmp_path):
     assert "Share, passages, and words" in section.inner_text()
     assert "few" not in section.query_selector("td.soft").inner_text()
     assert page.is_visible("text=Representative passages")
+
+
+@pytest.fixture(scope="module")
+def found_path(tmp_path_factory):
+    page = make_report(WORDS)
+    for topic, found in zip(page.data["topics"], FOUND, strict=True):
+        topic["found"] = found
+    return page.save(tmp_path_factory.mktemp("found") / "page.html")
+
+
+def test_topics_that_few_runs_find_look_weaker(visit, found_path):
+    page = visit(found_path)
+    order = topics_of(page)
+    heads = [head.inner_text() for head in page.query_selector_all(".row .head")]
+    assert all(f"found by {n} of {m}" in head for head, (n, m) in zip(heads, FOUND, strict=True))
+    style = "[...document.querySelectorAll('.row')].map(row => [getComputedStyle(row).borderInlineStartStyle," \
+        "getComputedStyle(row.querySelector('.words')).fontStyle])"  # fmt: skip
+    assert page.evaluate(style) == [["dashed", "italic"], ["none", "normal"], ["none", "normal"]]
+    assert "Found by 1 of 3 runs with other seeds: do not build on this topic alone." in page.inner_text(".detail")
+    page.click(".row >> nth=2")
+    assert "Found by 2 of 3 runs with other seeds." in page.inner_text(".detail")
+    page.select_option("#sort", "found")
+    assert topics_of(page) == [order[1], order[2], order[0]]
+    page.click("nav >> text=Map")
+    dashes = "[...document.querySelectorAll('.map circle')].map(circle => getComputedStyle(circle).strokeDasharray)"
+    assert [dash != "none" for dash in page.evaluate(dashes)] == [True, False, False]
+
+
+def test_topics_of_one_name_have_no_number_of_runs(visit, found_path):
+    page = visit(found_path)
+    for i in (0, 1):
+        page.click(f".row >> nth={i}")
+        if not page.is_visible("#name"):
+            page.click("text=Name this topic")
+        page.fill("#name", "both")
+        page.keyboard.press("Enter")
+    assert len(topics_of(page)) == 2
+    assert [("found by" in head.inner_text()) for head in page.query_selector_all(".row .head")] == [False, True]
+
+
+def test_a_report_without_runs_has_no_order_by_them(visit, tmp_path):
+    page = visit(make_report(WORDS).save(tmp_path / "page.html"))
+    assert page.query_selector('#sort option[value="found"]') is None
+    assert page.query_selector(".unsure") is None
+    assert "found by" not in page.inner_text("#app").lower()

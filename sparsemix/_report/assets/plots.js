@@ -89,7 +89,7 @@ function mapOfTopics(chosen, query, choose) {
     const off = !matches(topic, query);
     const circle = svg("circle", {
       cx: scale(topic.at[0]), cy: scale(topic.at[1]), r: radius(topic, placed).toFixed(1), "data-topic": topic.id,
-      class: [off ? "off" : "", topic === pointed ? "chosen" : ""].join(" ").trim(),
+      class: [off ? "off" : "", unsure(topic), topic === pointed ? "chosen" : ""].join(" ").trim(),
       onclick: () => choose(topic), onpointerenter: () => point(topic),
     });
     circles.set(topic, circle);

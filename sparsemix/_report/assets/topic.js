@@ -44,6 +44,8 @@ function topicView(topic) {
       + `tokens, number ${place} of ${topics.length} by size${coherence}`),
     topic.coherence === null ? null : el("p", { class: "soft" }, "Coherence: how often the main words of the topic occur in the "
       + "same documents; 1 is always, 0 as often as by chance, −1 never."),
+    topic.found ? el("p", { class: `soft ${unsure(topic)}` }, `Found by ${topic.found.join(" of ")} runs with other seeds`
+      + `${unsure(topic) ? ": do not build on this topic alone." : "."}`) : null,
     namesView(topic),
     wordTable(topic),
     topic.similar.length ? el("h3", {}, "Similar topics") : null,
