@@ -100,7 +100,7 @@ def facts_of(learned, options, score):
     ended = ", converged" if getattr(model, "converged_", False) else ""
     ended = f": {model.stop_reason_}" if hasattr(model, "stop_reason_") else ended
     return [
-        ("held out", f"{n_held_out:,} documents{for_test}"),
+        ("held out", f"{n_held_out:,} {'passages' if corpus.is_cut else 'documents'}{for_test}"),
         ("estimator", options.estimator),
         *([("topics per word (L)", f"{options.n_nonzero:,}")] if hasattr(model, "n_nonzero") else []),
         *([("window", f"{options.window:,} words on each side")] if hasattr(model, "window") else []),

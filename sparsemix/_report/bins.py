@@ -92,8 +92,7 @@ def follow_each_other(names):
 
 def missing_facts(dates, groups, strata, names, parts):
     """Numbers of documents without a date or group, and of those whose dates are in no period."""
-    of_rows = len(dates or groups or ())
-    documents = np.arange(of_rows) if parts is None else parts.codes
+    documents, names = (np.arange(len(dates or groups or ())), names) if parts is None else parts
     facts = []
     for values, what, is_missing in ((dates, "date", lambda day: day is None), (groups, "group", is_blank)):
         known = None if values is None else np.bincount(documents, [not is_missing(value) for value in values])
@@ -101,8 +100,7 @@ def missing_facts(dates, groups, strata, names, parts):
             facts.append((f"documents without a {what}", f"{n:,}"))
     first = np.unique(documents, return_index=True)[1]
     for kind, codes, _ in strata:
-        called = names if parts is None else parts.names
-        if kind is PERIOD and (far := far_dates([dates[row] for row in first], codes[first], called)):
+        if kind is PERIOD and (far := far_dates([dates[row] for row in first], codes[first], names)):
             facts.append((FAR_DATES, far))
     return facts
 

@@ -100,6 +100,7 @@ def test_a_shelf_has_shares_by_document(run, tmp_path, n_books, group):
     out, data = run(tmp_path / "shelf", *(["--group", group] if group else []))
     kinds = [stratum["kind"] for stratum in data["strata"]]
     first = "group" if group else "document"
+    assert re.match(r"\d+ passages", dict(data["facts"])["held out"])
     assert kinds == ([] if group is None and n_books > 30 else [first]) + ["position"]
     for kind in ("group", "document"):
         assert (out / f"by_{kind}.csv").exists() == (kind in kinds)

@@ -54,6 +54,27 @@ def test_bins_without_order_are_bars_sorted_by_share(visit, tmp_path):
     assert page.is_visible("text=Representative passages")
 
 
+def test_names_of_files_break_between_their_parts(visit, tmp_path):
+    names = ["a_shelf/an_author_a_title_1900.txt", "a_shelf/another_author_of_books_1901.txt"]
+    page = visit(make_report(WORDS, groups=names * 30).save(tmp_path / "page.html"), 390)
+    page.click(".row >> nth=0")
+    for th in page.query_selector_all(".detail section table.bars th"):
+        assert th.inner_text() in names
+        # an element for each line
+        text = "(th, name) => [...th.childNodes].filter(node => node.data).map(node => { const range = document" \
+            ".createRange(); range.selectNode(node); return range.getClientRects().length; })"  # fmt: skip
+        assert set(th.evaluate(text)) == {1}
+
+
+@pytest.mark.parametrize("n", [10, 400])
+def test_a_cut_text_of_a_card_ends_in_dots(visit, tmp_path, n):
+    texts = [" ".join([WORDS[i % 12]] * n) for i in range(60)]
+    page = visit(make_report(WORDS, documents=texts).save(tmp_path / "page.html"))
+    shown = page.inner_text(".card p >> nth=0")
+    assert shown.endswith("…") == (n == 400)
+    assert len(shown) <= 260
+
+
 @pytest.fixture(scope="module")
 def found_path(tmp_path_factory):
     page = make_report(WORDS)

@@ -168,7 +168,8 @@ function barTable(rows, most, stratum) {
   return el("table", { class: "bars" }, el("caption", {}, caption), rows.map(([name, share, size, [more, fewer]]) => {
     const words = [["+", more], ["−", fewer]].filter(([, list]) => list.length)
       .map(([sign, list]) => `${sign} ${list.map((v) => data.words[v]).join(", ")}`).join("; ");
-    return [el("tr", {}, el("th", { scope: "row" }, name), el("td", { class: "wide" }, bar(share / most, "meter")),
+    const breakable = name.split(/(?<=[_/])/).flatMap((part) => [part, el("wbr")]);
+    return [el("tr", {}, el("th", { scope: "row" }, breakable), el("td", { class: "wide" }, bar(share / most, "meter")),
       el("td", { class: "number" }, percent(share)),
       el("td", { class: "number soft", title: stratum.unit }, size)),
     words ? el("tr", {}, el("td", { class: "soft", colspan: 4 }, words)) : null];

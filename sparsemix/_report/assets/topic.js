@@ -27,11 +27,11 @@ function wordTable(topic) {
 
 function documentCard(place, share, topic) {
   const record = data.documents[place];
-  const start = record.text.join("").replace(/\s+/g, " ").trim().slice(0, 260);
+  const start = record.text.join("").replace(/\s+/g, " ").trim();
   return el("li", { class: "card" },
     button("link", () => go({ topic: topic.id, document: place }), record.name),
     el("span", { class: "soft" }, ` ${[`${percent(share)} of the ${data.unit}`, ...record.about].join(" · ")}`),
-    el("p", { class: "soft" }, start));
+    el("p", { class: "soft" }, start.length > 260 ? `${start.slice(0, 259)}…` : start));
 }
 
 function topicView(topic) {
