@@ -14,7 +14,7 @@ ifeq ($(shell command -v $(firstword $(CC))),)
 $(error there is no C compiler '$(firstword $(CC))', which the kernels need (Debian: apt install gcc libc6-dev, macOS: xcode-select --install))
 endif
 
-.PHONY: demo kernels test test-quick costs cpus bounds plain sanitize faults fuzz mutants kills large all-cases nightly compare evidence evidence-quick figures lint dist wheel doc examples clean
+.PHONY: demo kernels test test-quick costs cpus bounds plain sanitize faults fuzz mutants kills large all-cases nightly compare evidence evidence-quick figures picture lint dist wheel doc examples clean
 
 demo: $(VENV)/.demo
 	$(BIN)/sparsemix demo
@@ -133,6 +133,10 @@ lint: $(VENV)/.test
 # The fast rows of the README's table, measured again: fails if a score moved beyond its noise. DATA as for evidence.
 figures: $(VENV)/.test
 	$(BIN)/python benchmarks/readme.py --verify $(if $(DATA),--data $(DATA))
+
+# The pictures of a report in doc/_static, from the README's code.
+picture: $(VENV)/.test
+	$(BIN)/python doc/picture.py
 
 # The second source distribution is built from the first, elsewhere and under another umask: both have the same bytes.
 dist: export SOURCE_DATE_EPOCH = $(shell git log -1 --format=%ct)

@@ -53,7 +53,7 @@ def conclude(options, outputs, learned):
     table = page.table(options.n_top_words)
     repeated = likenesses(model.components_, frequencies, [row["topic"] for row in table])
     for topic in page.data["topics"]:
-        topic["repeats"] = repeated[topic["id"]] or None
+        topic |= {"repeats": repeated[topic["id"]] or None, "found": learned.again.found_by(topic["id"])}
     more = [*facts_of_topics(table, repeated), (AGAIN, str(learned.again))]
     coherent = [row["coherence"] for row in table if row["coherence"] is not None]
     coherence = float(np.mean(coherent)) if coherent else "not available"
@@ -90,8 +90,8 @@ def page_of(learned, options, facts, documents):
     title = f"Topics of {'standard input' if options.path == '-' else Path(options.path).resolve().name}"
     return report(
         learned.model, corpus.rows, corpus.vectorizer, documents=corpus.texts, names=corpus.names, dates=dates,
-        groups=corpus.known("group"), title=printable(title), facts=facts, observe=observe,
-        parts_of=corpus.numbers if corpus.is_cut else None,
+        groups=corpus.known("group") or corpus.sections, title=printable(title), facts=facts, observe=observe,
+        parts_of=corpus.wholes if corpus.is_cut else None,
     )  # fmt: skip
 
 
@@ -102,7 +102,7 @@ def facts_of(learned, options, score):
     ended = ", converged" if getattr(model, "converged_", False) else ""
     ended = f": {model.stop_reason_}" if hasattr(model, "stop_reason_") else ended
     return [
-        ("held out", f"{n_held_out:,} documents{for_test}"),
+        ("held out", f"{n_held_out:,} {'passages' if corpus.is_cut else 'documents'}{for_test}"),
         ("estimator", options.estimator),
         *([("topics per word (L)", f"{options.n_nonzero:,}")] if hasattr(model, "n_nonzero") else []),
         *([("window", f"{options.window:,} words on each side")] if hasattr(model, "window") else []),

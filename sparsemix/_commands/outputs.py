@@ -15,10 +15,16 @@ from sparsemix._commands.console import printable, warn
 from sparsemix._engine.threads import interrupts_wait
 from sparsemix._estimator.writing import local_path, replacing
 
-MODEL, TOPICS, DOCUMENTS, CHAPTERS, PASSAGES, REPORT, RUN, WORDS, VECTORS, OVER_TIME, BY_GROUP, BY_POSITION = FILES = (
+MODEL, TOPICS, DOCUMENTS, CHAPTERS, PASSAGES, REPORT, RUN, WORDS, VECTORS = NAMES = (
     "model.joblib", "topics.csv", "documents.csv", "chapters.csv", "passages.csv", "report.html", "run.json",
-    "words.csv", "word_vectors.bin", "over_time.csv", "by_group.csv", "by_position.csv",
+    "words.csv", "word_vectors.bin",
 )  # fmt: skip
+# Tables of shares, by what their bins are.
+STRATA = {
+    "period": "over_time.csv", "group": "by_group.csv", "document": "by_document.csv", "position": "by_position.csv",
+    "chapter": "by_chapter.csv",
+}  # fmt: skip
+FILES = (*NAMES, *STRATA.values())
 # Prefix of the temporary folder in which the files wait until all are written.
 STAGE = ".outputs-"
 # Characters with which a spreadsheet formula begins, and texts that a spreadsheet reads as a number.

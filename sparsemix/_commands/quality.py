@@ -187,6 +187,10 @@ class Again:
             common = [len(np.intersect1d(*pair)) for pair in zip(listed, theirs, strict=True)]
             self.found += 2 * np.array(common) >= self.n_listed
 
+    def found_by(self, k):
+        """The number of runs that find topic k, and that of all runs."""
+        return [int(self.found[k]), self.n_runs]
+
     def of(self, k):
         """In how many of the runs topic k is found, such as "2/3"."""
         return f"{self.found[k]}/{self.n_runs}"
@@ -203,6 +207,9 @@ class NotAgain:
 
     def __init__(self, reason):
         self.reason = f"not measured ({reason}); --runs {RUNS} compares {RUNS} seeds"
+
+    def found_by(self, k):
+        """Nothing."""
 
     def of(self, k):  # noqa: ARG002
         """Nothing."""

@@ -5,14 +5,12 @@ import io
 
 import numpy as np
 
-from sparsemix._commands.outputs import BY_GROUP, BY_POSITION, CHAPTERS, DOCUMENTS, OVER_TIME, PASSAGES, cell, listed
+from sparsemix._commands.outputs import CHAPTERS, DOCUMENTS, PASSAGES, STRATA, cell, listed
 from sparsemix._commands.reading.formats.files import scratch_file
 from sparsemix._engine.blocks import spans
+from sparsemix._report.bins import positions
 from sparsemix._report.dates import writer_of
-from sparsemix._report.gathering import FEW, positions
 from sparsemix._report.naming import groups_of
-from sparsemix._report.report import BY_GROUP as GROUPS
-from sparsemix._report.report import OVER_TIME as TIME
 from sparsemix.skipgram._vectors import nearest
 
 # Topics of a document or word: smallest share and maximal number. Number of similar words.
@@ -183,15 +181,12 @@ def word_rows(model, corpus):
 
 
 def strata_tables(data):
-    """The file names and rows of the tables of shares over time, by group and by position, of the data of a report."""
+    """The file names and rows of the tables of shares by period, group, document, position and chapter of a report."""
     for i, stratum in enumerate(data["strata"]):
-        first, name = {TIME: ("period", OVER_TIME), GROUPS: ("group", BY_GROUP)}.get(
-            stratum["label"], ("position", BY_POSITION)
-        )
-        unit = "passages" if name == BY_POSITION else "documents"
-        columns = [first, unit, f"few_{unit}", "topic", "name"]
-        columns += ["mean_document_share", "more_frequent_words", "less_frequent_words"]
-        yield name, [columns, *strata_rows(i, data)]
+        few = [f"few_{stratum['unit']}"] * bool(stratum["few"])
+        columns = [stratum["kind"], stratum["unit"], *few, "topic", "name"]
+        columns += [stratum["measure"].lower().replace(" ", "_"), "more_frequent_words", "less_frequent_words"]
+        yield STRATA[stratum["kind"]], [columns, *strata_rows(i, data)]
 
 
 def strata_rows(i, data):
@@ -204,4 +199,5 @@ def strata_rows(i, data):
             share = sum(topic["strata"][i][b] for topic in group)
             changes = group[0]["changes"][i][b] if len(group) == 1 else ([], [])
             words = (listed(data["words"][v] for v in changed) for changed in changes)
-            yield [cell(label), size, "yes" if size < FEW else "", numbers, name, f"{share:.4g}", *words]
+            few = ["yes" if size < stratum["few"] else ""] * bool(stratum["few"])
+            yield [cell(label), size, *few, numbers, name, f"{share:.4g}", *words]

@@ -1,7 +1,5 @@
-"""One reading of all documents: topic sizes, representative documents, and shares in bins of dates and groups."""
+"""One reading of all documents: topic sizes, representative documents, and shares in bins."""
 
-from collections import Counter
-from datetime import date
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,20 +8,12 @@ from sklearn.utils import gen_batches
 
 from sparsemix._estimator.parameters import plain_arguments
 from sparsemix._report.changes import Usage
-from sparsemix._report.dates import is_blank
 from sparsemix._typing import Array, RowsLike
 from sparsemix.metrics._checks import check_has_words, read_counts, read_topics
 from sparsemix.skipgram._input import check_sequences, counts_of
 
 # Rows of doc_topic in memory at once.
 BLOCK = 4096
-MOST_BINS, MOST_GROUPS = 60, 30
-# Bins of positions in a document.
-FEWEST_PARTS, MOST_PARTS = 3, 10
-# The central dates are all but one in CUT at each end, at least one of SOME dates. MARGIN: least bins around them.
-CUT, SOME, MARGIN = 20, 10, 24
-# The mean share of fewer documents is chance: with shares of 0 and 1 its standard error is up to 0.11.
-FEW = 20
 
 
 class Documents(NamedTuple):
@@ -157,60 +147,3 @@ def check_documents(model, X):
         return Documents(rows, sparse.csr_matrix(counts_of(rows, n_words)))
     counts = sparse.csr_matrix(read_counts(X, n_words=n_words))
     return Documents(counts, counts)
-
-
-def bins_of_dates(days):
-    """Bins of documents by days, months, years or decades, whichever gives some dozens of bins to the central dates.
-
-    Returns the bin of each document, and labels in order of time, also of bins without documents. The bin is -1
-    without a date, and for a date farther from the central range than the length of this range, or ``MARGIN`` bins.
-    """
-    known = sorted(day for day in days if day is not None)
-    if not known:
-        return np.full(len(days), -1), []
-    cut = 1 + len(known) // CUT if len(known) >= SOME else 0
-    central = known[cut : len(known) - cut]
-    n_days = (central[-1] - central[0]).days
-    years_alone = all(day.month == day.day == 1 for day in central)
-    if n_days < MOST_BINS and not years_alone:
-        number, label = date.toordinal, lambda n: date.fromordinal(n).isoformat()
-    elif n_days < 30 * MOST_BINS and not years_alone:
-        number, label = (lambda day: 12 * day.year + day.month - 1), lambda n: f"{n // 12:04d}-{n % 12 + 1:02d}"
-    elif central[-1].year - central[0].year < MOST_BINS:
-        number, label = (lambda day: day.year), str
-    else:
-        number, label = (lambda day: day.year // 10), lambda n: f"{10 * n}s"
-    low, high = number(central[0]), number(central[-1])
-    margin = max(high - low, MARGIN)
-    near = [n for n in map(number, known) if low - margin <= n <= high + margin]
-    codes = [-1 if day is None or not near[0] <= number(day) <= near[-1] else number(day) - near[0] for day in days]
-    return np.array(codes), [label(n) for n in range(near[0], near[-1] + 1)]
-
-
-def positions(parts_of, tokens):
-    """Where the middle of each part is in its document, from 0 to 1; parts of a document follow each other."""
-    after = np.cumsum(tokens)
-    new = np.append(True, parts_of[1:] != parts_of[:-1])
-    document, before = np.cumsum(new) - 1, (after - tokens)[new]
-    totals = np.append(before[1:], after[-1]) - before
-    return (after - tokens / 2 - before[document]) / totals[document]
-
-
-def bins_of_positions(parts_of, tokens):
-    """Bins of parts by their position in the document, and labels; no label if documents have few parts."""
-    n_bins = int(min(MOST_PARTS, np.median(np.unique(parts_of, return_counts=True)[1])))
-    if n_bins < FEWEST_PARTS:
-        return np.full(len(parts_of), -1), []
-    labels = [f"{100 * b / n_bins:.0f} to {100 * (b + 1) / n_bins:.0f} %" for b in range(n_bins)]
-    return (positions(parts_of, tokens) * n_bins).astype(int), labels
-
-
-def bins_of_groups(values):
-    """Bins of documents by group, -1 without one, and their labels, largest first; of very many, small ones are one."""
-    names = ["" if is_blank(value) else str(value) for value in values]
-    sizes = Counter(name for name in names if name)
-    labels = [name for name, _ in sorted(sizes.items(), key=lambda item: (-item[1], item[0]))]
-    rest = labels[MOST_GROUPS:]
-    numbers = {name: i for i, name in enumerate(labels[:MOST_GROUPS])} | dict.fromkeys(rest, MOST_GROUPS)
-    labels = labels[:MOST_GROUPS] + ([f"{len(rest)} other groups"] if rest else [])
-    return np.array([numbers.get(name, -1) for name in names], dtype=int), labels

@@ -71,7 +71,7 @@ def checksum(text):
 
 
 def static_content(data):
-    """The page without scripts, also for printing: topics with words, documents, and shares over time and by group."""
+    """The page without scripts, also for printing: topics with words, documents and shares."""
     facts = "".join(f"<li>{escape(label)}: {escape(value)}</li>" for label, value in data["facts"])
     groups = groups_of(data["topics"], data["names"])[:MOST_TOPICS]
     body = "".join(topic_section(group, data) for group in groups)
@@ -86,7 +86,8 @@ def topic_section(group, data):
     first, weight = group[0], sum(topic["weight"] for topic in group)
     words = relevance_order(merged_words(group), data)
     name = data["names"].get(first["id"]) or ", ".join(data["words"][v] for v, _ in words[:3])
-    numbers = ", ".join(str(topic["id"]) for topic in group)
+    numbers, found = ", ".join(str(topic["id"]) for topic in group), first.get("found") if len(group) == 1 else None
+    sure = f", found by {found[0]} of {found[1]} runs with other seeds" if found else ""
     most = max((p for _, p in words[:BARS]), default=1.0) or 1.0
     bars = "".join(
         f'<tr><th scope="row">{escape(data["words"][v])}</th><td><svg viewBox="0 0 100 6" width="200" height="12">'
@@ -98,14 +99,15 @@ def topic_section(group, data):
     more = " ".join(escape(data["words"][v]) for v, _ in words[BARS:WORDS])
     places = sorted(((share, place) for topic in group for place, share in topic["documents"]), reverse=True)
     documents = "".join(
-        f"<li>{escape(data['documents'][place]['name'])} ({share:.0%} of the document)</li>"
+        f"<li>{escape(data['documents'][place]['name'])} ({share:.0%} of the {data['unit']})</li>"
         for share, place in places[:DOCUMENTS]
     )
     return (
-        f'<section class="topic"><h2>{escape(name)}</h2><p class="soft">topic {numbers}: {weight:.2%} of all tokens</p>'
+        f'<section class="topic"><h2>{escape(name)}</h2><p class="soft">topic {numbers}: {weight:.2%} of all tokens'
+        f"{sure}</p>"
         f'<table><caption>Words: probability in the topic, tokens in all texts</caption>{bars}</table>'
         + (f"<p>{more}</p>" if more else "")
-        + (f"<p class=\"soft\">Main documents</p><ul>{documents}</ul>" if documents else "")
+        + (f"<p class=\"soft\">Main {data['unit']}s</p><ul>{documents}</ul>" if documents else "")
         + "".join(stratum_shares(i, stratum, group, data) for i, stratum in enumerate(data["strata"]))
         + "</section>"
     )
@@ -118,7 +120,7 @@ def stratum_shares(i, stratum, group, data):
         share = sum(topic["strata"][i][b] for topic in group)
         changed = group[0]["changes"][i][b][0] if len(group) == 1 else ()
         words = ", ".join(escape(data["words"][v]) for v in changed)
-        few = f" of {stratum['sizes'][b]} documents only" if stratum["sizes"][b] < data["few"] else ""
+        few = f" of {stratum['sizes'][b]} {stratum['unit']} only" if stratum["sizes"][b] < stratum["few"] else ""
         parts.append(f"<strong>{escape(label)}</strong> {share:.1%}{few}{f' ({words})' if words else ''}")
     caption = f"{escape(stratum['label'])} (and words that are more frequent there)"
     return f'<p><span class="soft">{caption}:</span> {", ".join(parts)}</p>'

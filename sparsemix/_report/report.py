@@ -11,8 +11,9 @@ import numpy as np
 
 from sparsemix._estimator.parameters import plain_arguments
 from sparsemix._estimator.writing import local_path, replacing
-from sparsemix._report.dates import FAR_DATES, days_of, far_dates, is_blank, writer_of
-from sparsemix._report.gathering import FEW, bins_of_dates, bins_of_groups, bins_of_positions, check_documents, gather
+from sparsemix._report.bins import PERIOD, Parts, missing_facts, strata_of
+from sparsemix._report.dates import days_of, is_blank, writer_of
+from sparsemix._report.gathering import check_documents, gather
 from sparsemix._report.layout import MOST_TOPICS, affinities, similar_topics, topic_map, topic_tree
 from sparsemix._report.naming import check_names
 from sparsemix._report.page import html_page
@@ -26,8 +27,6 @@ from sparsemix.metrics._topics import mean_topic, most_distinctive
 # Maximal number of documents in the report and per topic; words per topic, and fewer for many topics.
 DOCUMENTS, OF_TOPIC = 1000, 5
 WORDS, WORDS_OF_MANY, MANY = 20, 12, 300
-OVER_TIME, BY_GROUP = "Mean document share over time", "Mean document share by group"
-BY_POSITION = "Mean share by position in the document"
 # Records of a fit that are plotted as curves.
 CURVES = {
     "score": "Held-out log-likelihood per token",
@@ -86,11 +85,13 @@ def report(
         first rows.
     groups : sequence, default=None
         Groups of documents, such as authors or sections; None or "" for a document without a group. The page has the
-        numbers of documents without a date or group.
+        numbers of documents without a date or group. Groups of the parts of a single document, in order, are its
+        chapters.
     parts_of : sequence, default=None
         The document of which each row is a part, such as a passage of a book; parts of a document follow each other.
-        Then means over time and by group count each document once, by the tokens of its parts, and the page shows where
-        in the documents each topic is.
+        Then means over time and by group count each document once, by the tokens of its parts. The page shows where in
+        the documents each topic is, or in which chapters of a single one; without ``groups``, also its share in each
+        document of at most 30, which have the names given here.
     title : str, default="Topics"
         Heading of the page.
     facts : sequence of (str, str), default=()
@@ -137,70 +138,43 @@ def report(
         for values, name in ((documents, "documents"), (names, "names"), (dates, "dates"), (groups, "groups"),
                              (parts_of, "parts_of"))
     )  # fmt: skip
-    components = model.components_
-    n_topics = len(components)
+    dates, groups = (None if values is None else list(values) for values in (dates, groups))
+    days, parts = None if dates is None else days_of(dates), None if parts_of is None else Parts.of(parts_of)
+    tokens = np.asarray(X.counts.sum(axis=1), dtype=np.float64).ravel()
+    strata = strata_of(days, groups, parts, tokens)
+    known = {label for label, _ in facts}
+    facts += [fact for fact in missing_facts(days, groups, strata, names, parts) if fact[0] not in known]
+
+    components, n_topics = model.components_, len(model.components_)
     per_topic = max(1, min(OF_TOPIC, DOCUMENTS // n_topics)) if n_documents is None else n_documents
     shown = min(X.shape[1], (WORDS if n_topics <= MANY else WORDS_OF_MANY) if n_top_words is None else n_top_words)
-
-    dates, groups = (None if values is None else list(values) for values in (dates, groups))
-    days = None if dates is None else days_of(dates)
-    strata = [(label, *bins(values)) for label, bins, values in
-              ((OVER_TIME, bins_of_dates, days), (BY_GROUP, bins_of_groups, groups))
-              if values is not None]  # fmt: skip
-    tokens, of_document = np.asarray(X.counts.sum(axis=1), dtype=np.float64).ravel(), None
-    if parts_of is not None:
-        parts_of = np.unique(np.asarray(parts_of, dtype=object).astype(str), return_inverse=True)[1]
-        of_document = tokens / np.maximum(np.bincount(parts_of, tokens), 1e-300)[parts_of]
-        strata.append((BY_POSITION, *bins_of_positions(parts_of, tokens)))
-    known = {label for label, _ in facts}
-    facts += [fact for fact in missing_facts(days, groups, strata, names) if fact[0] not in known]
-    gathered = gather(model, X, per_topic, [codes for _, codes, _ in strata], observe, of_document)
+    of_document = None if parts is None else tokens / np.maximum(np.bincount(parts.codes, tokens), 1e-300)[parts.codes]
+    gathered = gather(model, X, per_topic, [stratum.codes for stratum in strata], observe, of_document)
     coherence, remark = coherence_of(components, X.counts, min(10, X.shape[1]))
-    if remark:
-        facts.append(("coherence (mean NPMI)", remark))
-
-    word_counts = gathered.word_counts
-    order = np.argsort(-gathered.weights, kind="stable")
+    facts += [("coherence (mean NPMI)", remark)] if remark else []
     numbers = Numbers()
-    mean = mean_topic(components)
-    topics = [
-        topic_record(k, components[k], mean, gathered, coherence, shown, numbers)
-        for k in order.tolist()
-    ]  # fmt: skip
-    affinity = affinities(components[[topic["id"] for topic in topics[:MOST_TOPICS]]])
-    place_topics(topics, affinity)
-    for topic in topics:
-        k = topic["id"]
-        topic["strata"] = [short(share[:, k]) for share in gathered.strata]
-        topic["changes"] = [numbered(gathered.usage.changes(i, k), numbers) for i in range(len(strata))]
-        timed = [i for i, (label, *_) in enumerate(strata) if label == OVER_TIME]
-        topic["trend"] = numbered([gathered.usage.trend(i, k) for i in timed], numbers)
+    topics = topic_records(components, gathered, coherence, shown, numbers)
+    tree = place_topics(topics, components)
+    add_strata(topics, strata, gathered, numbers)
     rows = document_rows(topics)
-    tokens = getattr(vocabulary, "token_pattern", None), getattr(vocabulary, "lowercase", True)
-    told = passages(model, X, np.array(rows, dtype=np.int64), feature_names, documents, *tokens)
-    write = writer_of(days or ())
-    for record, row in zip(told, rows, strict=True):
-        record["name"] = str(row if names is None or is_blank(names[row]) else names[row])
-        about = write(days[row] or dates[row]) if days else "", "" if groups is None else groups[row]
-        record["about"] = [str(value) for value in about if not is_blank(value)]
+    pattern = getattr(vocabulary, "token_pattern", None), getattr(vocabulary, "lowercase", True)
+    told = passages(model, X, np.array(rows, dtype=np.int64), feature_names, documents, *pattern)
+    describe_documents(told, rows, names, days, dates, groups)
     data = {
         "title": title,
-        "facts": [[str(label), str(value)] for label, value in [*sizes(X, gathered, n_topics, parts_of), *facts]],
+        "facts": [[str(label), str(value)] for label, value in [*sizes(X, gathered, n_topics, parts), *facts]],
         "made": f"sparsemix {__version__}, {date.today().isoformat()}",
         "nTokens": gathered.n_tokens,
-        "few": FEW,
+        "unit": "document" if parts is None else "passage",
         "shown": shown,
         "relevance": POSITION,
         "names": {},
         "words": [str(feature_names[v]) for v in numbers.values],
-        "counts": short(word_counts[numbers.values]),
+        "counts": short(gathered.word_counts[numbers.values]),
         "mixed": short(mixture_of(components, gathered.weights)[numbers.values]),
         "topics": topics,
-        "tree": dict(zip(("merges", "order"), (part.tolist() for part in topic_tree(affinity)), strict=True)),
-        "strata": [
-            {"label": label, "bins": labels, "sizes": sizes_of_bins(label, codes, len(labels), parts_of)}
-            for label, codes, labels in strata
-        ],
+        "tree": tree,
+        "strata": [stratum.record(parts) for stratum in strata],
         "documents": told,
         "curves": curves_of(model),
     }
@@ -365,31 +339,10 @@ def per_document(values, name, n_documents):
     return values if convert is None else convert()
 
 
-def missing_facts(dates, groups, strata, names):
-    """Numbers of documents without a date or group, and of those whose dates are in no period."""
-    facts = []
-    if dates is not None and (n := sum(day is None for day in dates)):
-        facts.append(("documents without a date", f"{n:,}"))
-    if groups is not None and (n := sum(is_blank(group) for group in groups)):
-        facts.append(("documents without a group", f"{n:,}"))
-    for label, codes, _ in strata:
-        if label == OVER_TIME and (far := far_dates(dates, codes, names)):
-            facts.append((FAR_DATES, far))
-    return facts
-
-
-def sizes_of_bins(label, codes, n_bins, parts_of):
-    """Numbers of the documents in bins; of passages in bins of their position."""
-    rows = np.flatnonzero(codes >= 0)
-    if parts_of is not None and label != BY_POSITION:
-        rows = rows[np.unique(np.column_stack([codes[rows], parts_of[rows]]), axis=0, return_index=True)[1]]
-    return np.bincount(codes[rows], minlength=n_bins).tolist()
-
-
-def sizes(X, gathered, n_topics, parts_of):
+def sizes(X, gathered, n_topics, parts):
     """Sizes of the data, which every report lists first."""
-    whole = [] if parts_of is None else [("whole documents", parts_of.max() + 1)]
-    rows = "documents" if parts_of is None else "passages", X.shape[0]
+    whole = [] if parts is None else [("whole documents", len(parts.names))]
+    rows = "documents" if parts is None else "passages", X.shape[0]
     numbers = *whole, rows, ("words", gathered.n_tokens), ("vocabulary", X.shape[1]), ("topics", n_topics)
     return [(label, f"{value:,.0f}") for label, value in numbers]
 
@@ -400,6 +353,12 @@ def coherence_of(components, X, n_top_words):
         return topic_coherence(components, X, measure="npmi", n_top_words=n_top_words), ""
     except ValueError as error:
         return np.full(len(components), np.nan), f"not available ({error})"
+
+
+def topic_records(components, gathered, coherence, n_words, numbers):
+    """Data of all topics, largest first."""
+    order, mean = np.argsort(-gathered.weights, kind="stable"), mean_topic(components)
+    return [topic_record(k, components[k], mean, gathered, coherence, n_words, numbers) for k in order.tolist()]
 
 
 def topic_record(k, row, mean, gathered, coherence, n_words, numbers):
@@ -417,8 +376,9 @@ def topic_record(k, row, mean, gathered, coherence, n_words, numbers):
     }
 
 
-def place_topics(topics, affinity):
-    """Set map coordinates and similar topics of the largest topics, to which ``affinity`` belongs."""
+def place_topics(topics, components):
+    """Set map coordinates and similar topics of the largest topics; the tree of these topics."""
+    affinity = affinities(components[[topic["id"] for topic in topics[:MOST_TOPICS]]])
     places = topic_map(affinity)
     others, near = similar_topics(affinity)
     for i, topic in enumerate(topics[: len(affinity)]):
@@ -426,6 +386,17 @@ def place_topics(topics, affinity):
         topic["similar"] = [[topics[j]["id"], round(float(a), 3)] for j, a in zip(others[i], near[i], strict=True)]
     for topic in topics[len(affinity) :]:
         topic |= {"at": None, "similar": []}
+    return dict(zip(("merges", "order"), (part.tolist() for part in topic_tree(affinity)), strict=True))
+
+
+def add_strata(topics, strata, gathered, numbers):
+    """Set shares of topics in all bins, words that are more or less frequent there, and words that rise or fall."""
+    timed = [i for i, stratum in enumerate(strata) if stratum.kind is PERIOD]
+    for topic in topics:
+        k = topic["id"]
+        topic["strata"] = [short(share[:, k]) for share in gathered.strata]
+        topic["changes"] = [numbered(gathered.usage.changes(i, k), numbers) for i in range(len(strata))]
+        topic["trend"] = numbered([gathered.usage.trend(i, k) for i in timed], numbers)
 
 
 def document_rows(topics):
@@ -435,6 +406,15 @@ def document_rows(topics):
         for document in topic["documents"]:
             document[0] = places.setdefault(document[0], len(places))
     return list(places)
+
+
+def describe_documents(records, rows, names, days, dates, groups):
+    """Set the names of the documents shown, and what is known about them: date and group."""
+    write = writer_of(days or ())
+    for record, row in zip(records, rows, strict=True):
+        record["name"] = str(row if names is None or is_blank(names[row]) else names[row])
+        about = write(days[row] or dates[row]) if days else "", "" if groups is None else groups[row]
+        record["about"] = [str(value) for value in about if not is_blank(value)]
 
 
 def mixture_of(components, weights):

@@ -7,8 +7,9 @@ import numpy as np
 
 from sparsemix._estimator.input.checks import check_number
 from sparsemix._estimator.parameters import plain_arguments
+from sparsemix._report.bins import bins_of_dates
 from sparsemix._report.dates import days_of
-from sparsemix._report.gathering import bins_of_dates, check_documents, gather
+from sparsemix._report.gathering import check_documents, gather
 from sparsemix._report.layout import affinities, topic_map
 from sparsemix._report.report import CURVES, per_document, words_of
 from sparsemix._typing import RowsLike

@@ -26,8 +26,8 @@ from sparsemix import (
     representative_documents,
 )
 from sparsemix._estimator.writing import replacing
+from sparsemix._report import bins, gathering, layout, page, relevance
 from sparsemix._report import dates as _dates
-from sparsemix._report import gathering, layout, page, relevance
 from sparsemix.metrics import topic_coherence
 
 HOSTILE = [
@@ -211,7 +211,7 @@ def test_few_topics_and_equal_ones_have_places(n):
 )
 def test_bins_of_dates(values, labels):
     days = _dates.read_dates(values).days
-    codes, found = gathering.bins_of_dates(days)
+    codes, found = bins.bins_of_dates(days)
     if labels is not None:
         assert found == labels
     for value, day, code in zip(values, days, codes, strict=True):
@@ -220,11 +220,11 @@ def test_bins_of_dates(values, labels):
 
 def test_small_groups_of_very_many_are_one():
     values = [f"g{i:03d}" for i in range(100) for _ in range(2 if i < 50 else 1)]
-    codes, labels = gathering.bins_of_groups([*values, None, ""])
+    codes, labels = bins.bins_of_groups([*values, ""])
     assert labels[:2] == ["g000", "g001"]
     assert labels[-1] == "70 other groups"
     assert codes[0] == 0
-    assert codes[-3:].tolist() == [gathering.MOST_GROUPS, -1, -1]
+    assert codes[-2:].tolist() == [bins.MOST_GROUPS, -1]
 
 
 # -- the page

@@ -19,8 +19,8 @@ from sparsemix._commands.reading.words.languages import code_of, find_stop_words
 from sparsemix._commands.reading.words.segmenters import PACKAGES
 from sparsemix._commands.reading.words.tokens import Analyzer, Tokenizer, learn_tokenizer, unspaced_languages
 from sparsemix._commands.reading.words.vectorizers import composed_lower, make_vectorizer, vectorizer_of
+from sparsemix._report.bins import MOST_BINS, bins_of_dates
 from sparsemix._report.dates import FAR_DATES, far_dates, read_dates
-from sparsemix._report.gathering import bins_of_dates
 from sparsemix.skipgram import TokenSequences
 
 # Topics compare documents: with fewer, a message proposes to cut them.
@@ -72,6 +72,24 @@ class Corpus:
         if not self.is_cut:
             return names
         return [f"{name}, passage {n}" for name, n in zip(names, self.texts.places, strict=True)]
+
+    @property
+    def wholes(self):
+        """The name of the document of each row, with its number if documents share names."""
+        names = [document.name for document in self.inputs]
+        alike = len(set(names)) < len(names)
+        return [f"{i + 1}: {names[i]}" if alike else names[i] for i in self.numbers]
+
+    @property
+    def sections(self):
+        """The chapter of each passage of a single document that has at most ``MOST_BINS``; else None."""
+        if not self.is_cut or self.numbers[0] != self.numbers[-1]:
+            return None
+        titles, seen, found = self.texts.chapters, Counter(), []
+        for i, title in enumerate(titles):
+            seen[title] += not i or title != titles[i - 1]  # numbers of chapters begin again in each part of a book
+            found.append((title or "before the first chapter") + (f" ({seen[title]})" if seen[title] > 1 else ""))
+        return found if 1 < len(set(found)) <= MOST_BINS else None
 
     @property
     def is_cut(self):

@@ -72,7 +72,7 @@ const search = el("input", { type: "search", id: "search", placeholder: "word or
   } });
 const sortLabel = el("label", {}, "Sort",
   el("select", { id: "sort", onchange: (event) => go({ sort: event.target.value }, true) },
-    Object.entries(SORTS).map(([key, [name]]) => el("option", { value: key }, name))));
+    Object.entries(SORTS).filter(([key]) => key !== "found" || topics.some((topic) => topic.found)).map(([key, [name]]) => el("option", { value: key }, name))));
 const slider = el("input", { type: "range", id: "relevance", min: 0, max: 1, step: 0.1, value: settings.relevance,
   "aria-label": "Words: from distinctive to frequent",
   oninput: (event) => {

@@ -89,7 +89,7 @@ function mapOfTopics(chosen, query, choose) {
     const off = !matches(topic, query);
     const circle = svg("circle", {
       cx: scale(topic.at[0]), cy: scale(topic.at[1]), r: radius(topic, placed).toFixed(1), "data-topic": topic.id,
-      class: [off ? "off" : "", topic === pointed ? "chosen" : ""].join(" ").trim(),
+      class: [off ? "off" : "", unsure(topic), topic === pointed ? "chosen" : ""].join(" ").trim(),
       onclick: () => choose(topic), onpointerenter: () => point(topic),
     });
     circles.set(topic, circle);
@@ -125,37 +125,37 @@ function curve(record) {
           point.map((value) => el("td", { class: "number" }, number(value))))))));
 }
 
-// Shares of a topic by bin: columns in time, bars by group.
+// Shares of a topic by bin: columns where bins have an order, else bars.
 function strataOf(topic) {
   return data.strata.map((stratum, i) => {
-    const shares = topic.strata[i] || [];
-    if (!shares.length) return null;
+    const shares = topic.strata[i];
     const most = Math.max(...shares) || 1;
     const wordsAt = (b) => (topic.changes ? topic.changes[i][b] : [[], []]);
-    const rows = stratum.bins.map((name, b) => [name, shares[b], stratum.sizes[b], wordsAt(b)]);
-    const [rising, falling] = (stratum.label === "Mean document share over time" && topic.trend[0]) || [[], []];
+    const sizeAt = (b) => `${number(stratum.sizes[b])}${stratum.sizes[b] < stratum.few ? ", few" : ""}`;
+    const rows = stratum.bins.map((name, b) => [name, shares[b], sizeAt(b), wordsAt(b)]);
+    const [rising, falling] = (stratum.kind === "period" && topic.trend[0]) || [[], []];
     return el("section", {}, el("h3", {}, stratum.label),
-      stratum.label === "Mean document share over time" ? columns(rows, most) : null,
+      stratum.ordered ? columns(rows, most, stratum) : [],
       listed("Words that became more frequent", rising), listed("Words that became less frequent", falling),
-      stratum.label === "Mean document share over time"
-        ? el("details", {}, el("summary", { class: "soft" }, "as a table"), barTable(rows, most))
-        : barTable([...rows].sort((a, b) => b[1] - a[1]), most));
+      stratum.ordered
+        ? el("details", {}, el("summary", { class: "soft" }, "as a table"), barTable(rows, most, stratum))
+        : barTable([...rows].sort((a, b) => b[1] - a[1]), most, stratum));
   });
 }
 
-function columns(rows, most) {
-  const [width, height] = [560, 130];
+function columns(rows, most, stratum) {
+  const [width, height] = [560, 116];
   const step = width / rows.length;
-  return svg("svg", { viewBox: `0 0 ${width} ${height + 20}`, width, height: height + 20, role: "img",
-    "aria-label": `Mean document share by time, from ${rows[0][0]} to ${rows[rows.length - 1][0]}, at most ${percent(most)}` },
-    rows.map(([name, share, size], i) =>
-      svg("rect", { class: "column", x: (i * step + 0.1 * step).toFixed(2), width: (0.8 * step).toFixed(2),
-        y: (height - (height - 14) * (share / most)).toFixed(2), height: ((height - 14) * (share / most)).toFixed(2) },
-        svg("title", {}, `${name}: ${percent(share)} of ${number(size)} documents${size < data.few ? ", few" : ""}`))),
-    svg("path", { class: "axis", d: `M0 ${height}H${width}` }),
-    svg("text", { x: 0, y: 10 }, `${percent(most)}`),
-    svg("text", { x: 0, y: height + 14 }, rows[0][0]),
-    svg("text", { x: width, y: height + 14, "text-anchor": "end" }, rows[rows.length - 1][0]));
+  const [first, last] = [rows[0][0], rows[rows.length - 1][0]];
+  return [el("p", { class: "soft" }, `The highest column is ${percent(most)}.`),
+    svg("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img",
+      "aria-label": `${stratum.label}, from ${first} to ${last}, at most ${percent(most)}` },
+      rows.map(([name, share, size], i) =>
+        svg("rect", { class: "column", x: (i * step + 0.1 * step).toFixed(2), width: (0.8 * step).toFixed(2),
+          y: (height - height * (share / most)).toFixed(2), height: (height * (share / most)).toFixed(2) },
+          svg("title", {}, `${name}: ${percent(share)} of ${size} ${stratum.unit}`))),
+      svg("path", { class: "axis", d: `M0 ${height}H${width}` })),
+    el("p", { class: "ends soft" }, el("span", {}, first), el("span", {}, last))];
 }
 
 function listed(label, words) {
@@ -163,14 +163,15 @@ function listed(label, words) {
     : null;
 }
 
-function barTable(rows, most) {
-  const caption = "Mean document share, documents, and words that are more (+) or less (−) frequent there than in the rest of the topic";
+function barTable(rows, most, stratum) {
+  const caption = `${stratum.measure}, ${stratum.unit}, and words that are more (+) or less (−) frequent there than in the rest of the topic`;
   return el("table", { class: "bars" }, el("caption", {}, caption), rows.map(([name, share, size, [more, fewer]]) => {
     const words = [["+", more], ["−", fewer]].filter(([, list]) => list.length)
       .map(([sign, list]) => `${sign} ${list.map((v) => data.words[v]).join(", ")}`).join("; ");
-    return [el("tr", {}, el("th", { scope: "row" }, name), el("td", { class: "wide" }, bar(share / most, "meter")),
+    const breakable = name.split(/(?<=[_/])/).flatMap((part) => [part, el("wbr")]);
+    return [el("tr", {}, el("th", { scope: "row" }, breakable), el("td", { class: "wide" }, bar(share / most, "meter")),
       el("td", { class: "number" }, percent(share)),
-      el("td", { class: "number soft", title: "documents" }, size < data.few ? `${number(size)}, few` : number(size))),
+      el("td", { class: "number soft", title: stratum.unit }, size)),
     words ? el("tr", {}, el("td", { class: "soft", colspan: 4 }, words)) : null];
   }).flat());
 }

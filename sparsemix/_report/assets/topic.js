@@ -27,11 +27,11 @@ function wordTable(topic) {
 
 function documentCard(place, share, topic) {
   const record = data.documents[place];
-  const start = record.text.join("").replace(/\s+/g, " ").trim().slice(0, 260);
+  const start = record.text.join("").replace(/\s+/g, " ").trim();
   return el("li", { class: "card" },
     button("link", () => go({ topic: topic.id, document: place }), record.name),
-    el("span", { class: "soft" }, ` ${[`${percent(share)} of the document`, ...record.about].join(" · ")}`),
-    el("p", { class: "soft" }, start));
+    el("span", { class: "soft" }, ` ${[`${percent(share)} of the ${data.unit}`, ...record.about].join(" · ")}`),
+    el("p", { class: "soft" }, start.length > 260 ? `${start.slice(0, 259)}…` : start));
 }
 
 function topicView(topic) {
@@ -44,6 +44,8 @@ function topicView(topic) {
       + `tokens, number ${place} of ${topics.length} by size${coherence}`),
     topic.coherence === null ? null : el("p", { class: "soft" }, "Coherence: how often the main words of the topic occur in the "
       + "same documents; 1 is always, 0 as often as by chance, −1 never."),
+    topic.found ? el("p", { class: `soft ${unsure(topic)}` }, `Found by ${topic.found.join(" of ")} runs with other seeds`
+      + `${unsure(topic) ? ": do not build on this topic alone." : "."}`) : null,
     namesView(topic),
     wordTable(topic),
     topic.similar.length ? el("h3", {}, "Similar topics") : null,
@@ -52,7 +54,7 @@ function topicView(topic) {
         `${other.name || `${other.id}: ${labelOf(other, 3).join(", ")}`} `,
         el("span", { class: "soft" }, percent(affinity)))))),
     ...strataOf(topic),
-    topic.documents.length ? el("h3", {}, "Representative documents") : null,
+    topic.documents.length ? el("h3", {}, `Representative ${data.unit}s`) : null,
     el("ul", { class: "list" }, topic.documents.map(([document, share]) => documentCard(document, share, topic))),
   ];
 }

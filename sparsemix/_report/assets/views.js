@@ -3,19 +3,27 @@
 const SORTS = {
   weight: ["largest first", (a, b) => b.weight - a.weight],
   coherence: ["most coherent first", (a, b) => (b.coherence ?? -2) - (a.coherence ?? -2)],
+  found: ["surest first", (a, b) => (b.found ? b.found[0] : -1) - (a.found ? a.found[0] : -1)],
   id: ["by number", (a, b) => a.id - b.id],
   words: ["by first word", (a, b) => (labelOf(a, 1)[0] || "").localeCompare(labelOf(b, 1)[0] || "")],
 };
 
+// The class of topics that at most half of the runs with other seeds find.
+function unsure(topic) {
+  return topic.found && 2 * topic.found[0] <= topic.found[1] ? "unsure" : "";
+}
+
 function topicRow(topic, state) {
   const chosen = state.topic === topic.id;
   const words = labelOf(topic, 10).flatMap((word, i) => [i ? ", " : "", ...marked(word, state.query)]);
-  return el("li", {}, el("button", { type: "button", class: "row", "data-topic": topic.id,
+  return el("li", {}, el("button", { type: "button", class: `row ${unsure(topic)}`, "data-topic": topic.id,
     "aria-current": chosen ? "true" : null, onclick: () => go({ topic: topic.id, document: null }) },
     el("span", { class: "head" },
       el("span", {}, `topic ${topic.members.join(", ")}`), bar(topic.weight / Math.max(topics[0].weight, 1e-12)),
       el("span", { class: "number", title: "share of the tokens of all documents" }, `${percent(topic.weight)} of tokens`),
       topic.coherence === null ? null : el("span", { class: "number" }, `coherence ${topic.coherence.toFixed(2)}`),
+      topic.found ? el("span", { class: "number", title: "runs with other seeds that find the topic" },
+        `found by ${topic.found.join(" of ")}`) : null,
       topic.repeats ? el("span", { class: "number" }, `like ${topic.repeats}`) : null),
     topic.name ? el("strong", { class: "words" }, ...marked(topic.name, state.query)) : null,
     el("span", { class: "words" }, ...words)));
@@ -78,6 +86,7 @@ function dataView() {
         + "in the same documents, 0 when they are independent, -1 when they never meet."),
       el("p", {}, "Words are sorted by relevance: at the end of the slider by their probability in the topic, at its "
         + "beginning by how much more probable they are in the topic than in all texts. The circles of the map are the "
-        + "larger the larger the topic; similar topics are near each other, and distances far apart mean little.")),
+        + "larger the larger the topic; similar topics are near each other, and distances far apart mean little."
+        + (topics.some((topic) => topic.found) ? " Topics that at most half of the runs with other seeds find are dashed." : ""))),
     el("p", { class: "soft" }, data.made)];
 }
