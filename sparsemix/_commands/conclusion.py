@@ -36,7 +36,9 @@ def conclude(options, outputs, learned):
     corpus, model = learned.corpus, learned.model
     frequencies = corpus.counts.sum(axis=0, dtype=np.float64).A1
     held_out = corpus.counts[learned.held_out].sum(axis=0, dtype=np.float64).A1
-    score = held_out_score(model, corpus.rows[learned.scored], frequencies - held_out)
+    score = held_out_score(
+        model, corpus.rows[learned.scored], frequencies - held_out, "passage" if corpus.is_cut else "document"
+    )
     if score.warning:
         warn(score.warning)
         corpus.warnings += (score.warning,)

@@ -23,7 +23,7 @@ FILLED, FILLED_SHARE, MOST_FILLERS = 5, 0.15, 10
 # Seeds that are fitted by default before the fit that starts from their consensus; one if there are more tokens, as a
 # fit to so many takes some ten seconds. On five corpora of 60,000 to 850,000 words, a second consensus of two, three
 # and four seeds finds 50 to 72 %, 52 to 76 % and 52 to 80 % of the topics again, and a second fit 38 to 64 %.
-RUNS, MOST_TOKENS = 3, 500_000
+RUNS, MOST_TOKENS = 3, 1_000_000
 AGAIN = "found by runs of other seeds"
 # Occurrences that word frequencies get for each word of the vocabulary, as some words are in test documents only.
 UNSEEN = 1
@@ -97,8 +97,9 @@ class Score:
     """Held-out log-likelihood per token, or per context word of word sequences.
 
     ``mean`` is None if no document can be scored, for the ``reason``. ``error`` is the standard error of the mean over
-    ``n_documents`` test documents; None for a single document. ``alone`` is the score of the word frequencies of the
-    training documents, and ``gain_error`` the standard error of the difference; None for word sequences.
+    ``n_documents`` test documents, or other units; None for a single one. ``alone`` is the score of the word
+    frequencies of the training documents, and ``gain_error`` the standard error of the difference; None for word
+    sequences.
     """
 
     mean: float | None
@@ -107,14 +108,15 @@ class Score:
     reason: str = ""
     alone: float | None = None
     gain_error: float | None = None
+    unit: str = "document"
 
     def __str__(self):
         if self.mean is None:
             return self.reason
         alone = "" if self.alone is None else f"; word frequencies alone: {self.alone:.4f}"
         if self.error is None:
-            return f"{self.mean:.4f} (one test document: do not compare runs by it{alone})"
-        return f"{self.mean:.4f} ± {self.error:.4f} (standard error over {self.n_documents:,} test documents{alone})"
+            return f"{self.mean:.4f} (one test {self.unit}: do not compare runs by it{alone})"
+        return f"{self.mean:.4f} ± {self.error:.4f} (standard error over {self.n_documents:,} test {self.unit}s{alone})"
 
     @property
     def warning(self):
@@ -129,10 +131,10 @@ class Score:
         name = f"test_log_likelihood_per_{unit.replace(' ', '_')}"
         mean = self.reason if self.mean is None else self.mean
         others = {f"{name}_standard_error": self.error, f"{name}_of_word_frequencies": self.alone}
-        return {name: mean, **others, "test_documents": self.n_documents}
+        return {name: mean, **others, f"test_{self.unit}s": self.n_documents}
 
 
-def held_out_score(model, X, frequencies=None):
+def held_out_score(model, X, frequencies=None, unit="document"):
     """The score of held-out documents, and the gain over the frequencies of words in other documents."""
     if not X.shape[0]:
         return Score(None, reason="none held out")
@@ -144,7 +146,7 @@ def held_out_score(model, X, frequencies=None):
     scored = sizes > 0
     if not scored.any():
         return Score(None, reason="not available (no test document has two distinct words, so none can be hidden)")
-    score = Score(*mean_and_error(sums[scored], sizes[scored]), int(scored.sum()))
+    score = Score(*mean_and_error(sums[scored], sizes[scored]), int(scored.sum()), unit=unit)
     if in_order or frequencies is None:
         return score
     alone = completion_by_document(frequencies[None, :] + UNSEEN, X)[0]

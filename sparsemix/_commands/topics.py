@@ -33,6 +33,8 @@ from sparsemix._commands.topics_options import (
 from sparsemix._engine.threads import interrupts_wait
 from sparsemix.topics import consensus_topics
 
+# With fewer documents, single passages are held out.
+WHOLE_DOCUMENTS = 100
 # Bytes of a block on disk, and of an entry of the counts.
 BLOCK_BYTES, BYTES = 1 << 24, 8
 
@@ -147,17 +149,17 @@ def watch(model, held_out):
 def split(numbers, fraction):
     """Sorted indices of the rows to learn from and of held-out rows, from the numbers of their documents.
 
-    Passages of one document are held out together, unless there is one document only.
+    Passages of one document are held out together, unless there are few documents: nothing is learned from those.
     """
     documents = np.unique(numbers, return_inverse=True)[1]
-    if documents[-1] == 0:
+    if documents[-1] + 1 < WHOLE_DOCUMENTS:
         documents = np.arange(len(numbers))
     sizes, n_documents = np.bincount(documents), documents[-1] + 1
     order = np.random.RandomState(0).permutation(n_documents)  # every seed is scored by the same documents
     most = min(round(fraction * len(numbers)), MAX_HELD_OUT, len(numbers) - 1)
     chosen = order[np.cumsum(sizes[order]) <= most]
     if not len(chosen) and most:
-        chosen = [sizes.argmin()]
+        chosen = sizes.argmin()
     held_out = np.isin(documents, chosen)
     return np.flatnonzero(~held_out), np.flatnonzero(held_out)
 

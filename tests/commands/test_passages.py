@@ -45,7 +45,7 @@ def test_a_single_long_text_becomes_passages(tmp_path):
     for name in ("book.txt", "book.md", "book.tex"):
         corpus = corpus_of(tmp_path, text, name)
         assert corpus.names[1].endswith(", passage 2")
-        assert corpus.facts["passages"].startswith(f"{len(corpus.names)} of about 300 words, since half of the 1 doc")
+        assert corpus.facts["passages"].startswith(f"{len(corpus.names)} of about 300 words, since the text has ")
     assert len(corpus_of(tmp_path, text, passages=50).names) > 2 * len(corpus_of(tmp_path, text).names)
     whole = corpus_of(tmp_path, text, passages=0)
     assert (len(whole.names), "passages" in whole.facts) == (1, False)
@@ -110,6 +110,8 @@ def test_wrapped_lines_are_one_text(tmp_path):
         line += " " + word
     assert corpus_of(tmp_path, "\n".join(lines)).names[0] == "book.txt, passage 1"
     assert len(corpus_of(tmp_path, "\n".join(lines), kind="lines").names) == len(lines)
+    chapters_of_lines = "".join(f"Chapter {n}\n" + sentences(150, n).replace(". ", ".\n") + "\n" for n in range(1, 5))
+    assert corpus_of(tmp_path, chapters_of_lines).texts.chapters[-1] == "Chapter 4"
     tweets = [" ".join(words[7 * i : 7 * i + 1 + i % 7]) for i in range(400)]
     assert len(corpus_of(tmp_path, "\n".join(tweets)).names) == 400
 

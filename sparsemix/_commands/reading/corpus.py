@@ -13,7 +13,7 @@ from sparsemix._commands.reading.counting import count_words, read_counts
 from sparsemix._commands.reading.formats.files import ENDINGS, Tally, check_encoding, checked_lines, on_disk, open_text
 from sparsemix._commands.reading.formats.kinds import READERS, files_of, kind_of_file, read_file
 from sparsemix._commands.reading.formats.records import NO_KNOWN_WORD, OTHER_LANGUAGE, Document, Fields
-from sparsemix._commands.reading.passages import is_wrapped, words_of_passages
+from sparsemix._commands.reading.passages import is_one_text, words_of_passages
 from sparsemix._commands.reading.texts import Texts, read_texts
 from sparsemix._commands.reading.words.languages import code_of, find_stop_words, main_languages, numbers_of
 from sparsemix._commands.reading.words.segmenters import PACKAGES
@@ -132,7 +132,7 @@ def read_corpus(
         vectorizer, tally = make_vectorizer(words), Tally()
         if kind == "lines" and given == "auto":
             with open_text(path, encoding) as file:
-                kind = "text" if is_wrapped(line.strip() for line in checked_lines(file, path)) else kind
+                kind = "text" if is_one_text(checked_lines(file, path)) else kind
         size = sum(file.stat().st_size * (PACKED if file.suffix in ENDINGS else 1)
                    for file in (files_of(path, glob) if kind == "folder" else [path]) if file.exists())  # fmt: skip
         folder = scratch() if scratch is not None and size > LARGE and not words.in_order else None
@@ -214,7 +214,8 @@ def cut(texts, n_words, by_default):
     """Cut texts into passages, and describe them."""
     median, n = np.median(texts.sizes), len(texts)
     texts.cut(n_words)
-    long = f", since half of the {n:,} documents have {median:,.0f} words or more" if by_default else ""
+    what = "the text has" if n == 1 else f"half of the {n:,} documents have at least"
+    long = f", since {what} {median:,.0f} words" if by_default else ""
     return f"{len(texts):,} of about {n_words} words{long} (--passages 0 keeps documents whole)"
 
 

@@ -19,10 +19,10 @@ HEADING = re.compile(
 )
 LEAST_CHAPTERS, MOST_IN_ORDER, LEAST_WORDS, MEAN_WORDS, NEAR = 3, 0.7, 100, 700, 9
 ROMAN = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100}
-# Lines are parts of one wrapped text if most of the first lines have nearly the maximum length, and enough of them
-# begin in the middle of a sentence or contain the end of one. In order: the number of lines to examine, the maximum
-# length in letters, the share of it that counts as nearly, and the two shares of lines.
-LOOKED_AT, WRAPPED, FULL, CONTINUED, ENDED = 2000, 120, 0.75, 0.25, 0.1
+# Lines are parts of one text if it has chapters in its first lines, or is wrapped: most of its lines have nearly the
+# maximum length, and enough of them begin in the middle of a sentence or contain the end of one. In order: the numbers
+# of lines to examine, the maximum length in letters, the share of it that counts as nearly, the two shares of lines.
+MOST_LINES, LOOKED_AT, WRAPPED, FULL, CONTINUED, ENDED = 50_000, 2000, 120, 0.75, 0.25, 0.1
 
 
 def spans(text, n_words):
@@ -103,12 +103,18 @@ def number_of(text):
     return sum(-a if a < b else a for a, b in zip(values, [*values[1:], 0], strict=True))
 
 
+def is_one_text(lines):
+    """Whether lines are parts of one text, which is wrapped or has chapters; else each line is a text."""
+    lines = list(islice(lines, MOST_LINES))
+    return is_wrapped([line.strip() for line in lines]) or bool(chapters("".join(lines)))
+
+
 def is_wrapped(lines):
-    """Whether lines are parts of one wrapped text; else each line is a text.
+    """Whether lines are parts of one wrapped text.
 
     Then most lines have nearly the full width, and many begin in the middle of a sentence, with a small letter.
     """
-    lines = [line for line in islice(lines, LOOKED_AT) if line]
+    lines = [line for line in lines[:LOOKED_AT] if line]
     if len(lines) < 100:
         return False
     lengths = sorted(map(len, lines))
