@@ -45,21 +45,22 @@ def add_corpus_options(add):
         "(default: %(default)s)")  # fmt: skip
     add("--field", default="text",
         help="field or column with the text, a path such as post.text or 'verses[].text', or several such as "
-        "title,body "
-        "(default: %(default)s)")  # fmt: skip
+        "title,body (default: %(default)s)")  # fmt: skip
     add("--sheet", metavar="NAME", help="sheet of a workbook (default: the first one)")
-    add("--id", help="field with the name of the document, for the outputs")
-    add("--date", help="field with the date, for topic shares over time")
+    add("--id", metavar="FIELD", help="field with the name of the document, for the outputs")
+    add("--date", metavar="FIELD", help="field with the date, for topic shares over time")
     add("--date-format", metavar="FORMAT",
         help="format of the dates, such as %%d/%%m/%%Y or %%m/%%d/%%y (default: recognised)")  # fmt: skip
     add("--passages", type=not_negative, metavar="N",
-        help="cut documents into passages of about N words, and add the topics of passages up; 0 keeps documents whole "
-        "(default: 300 if half of the documents have 1,500 words or more)")  # fmt: skip
+        help="cut long documents into passages of about N words, whose topics are added up for chapters and documents; "
+        "0 keeps documents whole (default: 300 if half of the documents have 1,500 words or more)")  # fmt: skip
     add("--language", metavar="NAME",
-        help="keep only texts in this language, such as de or german; needs an extra (default: keep all)")  # fmt: skip
+        help="keep only texts in this language, such as de or german; needs sparsemix[texts] (default: keep "
+        "all)")  # fmt: skip
     add("--copies", choices=("keep", "drop"), default="keep",
         help="what to do with a text that equals an earlier one (default: keep, and count them)")  # fmt: skip
-    add("--group", help="field with the group, for topic shares by group; 'folder' groups files by their folder")
+    add("--group", metavar="FIELD",
+        help="field with the group, for topic shares by group; 'folder' groups files by their folder")  # fmt: skip
 
 
 def add_word_options(add):
@@ -69,38 +70,45 @@ def add_word_options(add):
         help="letters: runs of three or more letters (default); words: also short ones and digits; spaces: everything "
         "between spaces; or a regular expression")  # fmt: skip
     add("--merge-forms", action="store_true",
-        help="count forms of a word, such as singular and plural, as the most frequent one; needs an extra")
+        help="count forms of a word, such as singular and plural, as the most frequent one; needs "
+        "sparsemix[texts]")  # fmt: skip
     add("--phrases", action="store_true", help="join words that form a phrase, such as machine_learning")
-    add("--min-df", type=count_or_fraction, default=5,
-        help="least number, or fraction, of documents with the word; of whole documents if many are cut (default: 5)")
-    add("--max-df", type=count_or_fraction, default=0.5,
-        help="largest number, or fraction, of documents with the word (default: 0.5)")  # fmt: skip
+    add("--min-df", type=count_or_fraction, default=5, metavar="N",
+        help="skip words that fewer documents or passages have: a number, or a fraction such as 0.01; if many documents "
+        "are cut, also words that few of them have (default: 5)")  # fmt: skip
+    add("--max-df", type=count_or_fraction, default=0.5, metavar="N",
+        help="skip words that more documents or passages have: a number, or a fraction (default: 0.5)")  # fmt: skip
     add("--stop-words", default="auto", metavar="WORDS",
-        help="words to skip: auto (default) those of the languages of the texts; none; or languages and files, "
-        "separated by commas, such as german,words.txt")  # fmt: skip
+        help="words to skip: auto (default), those of each text's language; none; or languages and files, such as "
+        "german,words.txt; auto,words.txt adds words")  # fmt: skip
     add("--skip", default="", metavar="WORD,WORD", help="more words to skip, such as those that a run proposes")
 
 
 def add_model_options(add):
     """Add the options of the estimator and its evaluation."""
-    add("--estimator", choices=tuple(ESTIMATORS), default="SparseSCVB0LDA", help="(default: %(default)s)")
+    add("--estimator", choices=tuple(ESTIMATORS), default="SparseSCVB0LDA",
+        help="topic model (default: %(default)s, for most texts)")  # fmt: skip
     add("--n-components", "--topics", type=positive(int), metavar="K",
         help=f"number of topics (default: root of the number of words, divided by {ROOT_OF_A_TOPIC}; at most one for "
         f"{DOCUMENTS_OF_A_TOPIC} documents, and {MOST_TOPICS})")  # fmt: skip
-    add("--n-nonzero", type=positive(int), default=8, metavar="L", help="topics per word, for SparseLDA (default: 8)")
+    add("--n-nonzero", type=positive(int), default=8, metavar="L",
+        help="most topics of a word of a document, for SparseLDA (default: 8)")  # fmt: skip
     add("--window", type=positive(int), default=5, metavar="W",
         help="context words on each side of a word, for SkipGramTopicModel (default: 5)")
-    add("--max-iter", type=positive(int),
-        help="most epochs (default: 20 to 120, more for shorter documents; SparseLDA: 50; SkipGramTopicModel: 20). "
-        "SparseSCVB0LDA ends earlier when the score of held-out documents stops improving, and keeps the best epoch")
+    add("--max-iter", type=positive(int), metavar="N",
+        help="most epochs, which are visits to all documents (default: 20 to 120, more for shorter documents; "
+        "SparseLDA: 50; SkipGramTopicModel: 20). SparseSCVB0LDA ends earlier when the score of held-out documents "
+        "stops improving, and keeps the best epoch")  # fmt: skip
     add("--seconds", type=positive(float), help="stop after the epoch in which this time is over")
     add("--checkpoint", metavar="FOLDER", help="save the state of the fit there after each epoch; after a crash, the "
         "same command resumes from it")  # fmt: skip
-    add("--held-out", type=fraction, default=0.1,
-        help=f"fraction of documents for the score, at most {MAX_HELD_OUT} documents (default: 0.1)")  # fmt: skip
-    add("--n-top-words", type=positive(int), default=10, help="words listed for each topic (default: %(default)s)")
+    add("--held-out", type=fraction, default=0.1, metavar="FRACTION",
+        help="share of documents that are not learned from, for the score; at most "
+        f"{MAX_HELD_OUT:,} documents or passages (default: 0.1)")  # fmt: skip
+    add("--n-top-words", type=positive(int), default=10, metavar="N",
+        help="words listed for each topic (default: %(default)s)")  # fmt: skip
     add("--runs", type=positive(int), metavar="R",
-        help="seeds to fit; with several, the topics are those of one more fit, which starts from their consensus, and "
-        "the report says how many seeds find each topic (default: 3 for up to 1,000,000 words, else 1)")  # fmt: skip
-    add("--n-jobs", type=n_threads, default=-1, help="number of threads (default: all cores)")
-    add("--random-state", type=seed, default=0, help="random seed (default: %(default)s)")
+        help="number of seeds to fit; with several, one more fit starts from their consensus and gives the topics, and "
+        "the report says how many seeds find each (default: 3 for up to 1,000,000 words, else 1)")  # fmt: skip
+    add("--n-jobs", type=n_threads, default=-1, metavar="N", help="number of threads (default: all cores)")
+    add("--random-state", type=seed, default=0, metavar="SEED", help="seed of random numbers (default: %(default)s)")
