@@ -76,8 +76,8 @@ def add_word_options(add):
     add("--max-df", type=count_or_fraction, default=0.5,
         help="largest number, or fraction, of documents with the word (default: 0.5)")  # fmt: skip
     add("--stop-words", default="auto", metavar="WORDS",
-        help="words to skip: auto (default) those of the languages of the texts; none; or languages and files, "
-        "separated by commas, such as german,words.txt")  # fmt: skip
+        help="words to skip: auto (default) those of the languages of the texts, found in the corpus for a language "
+        "without a list; none; or languages and files, separated by commas, such as german,words.txt")  # fmt: skip
     add("--skip", default="", metavar="WORD,WORD", help="more words to skip, such as those that a run proposes")
 
 
