@@ -120,16 +120,17 @@ def words_of_file(name, encoding):
         return [composed_lower(line) for _, line in lines(path, encoding, Tally())]
 
 
+def script_of(word):
+    """The script of the first letter of a word, such as "LATIN"."""
+    return unicodedata.name(word[0], "").partition(" ")[0]
+
+
 def with_foreign_words(lists):
     """The stop words of each language, and those of English and other ones in scripts that its own words lack."""
-
-    def script(word):
-        return unicodedata.name(word[0], "").partition(" ")[0]
-
     every = listed("en").union(*lists.values())
     for language, words in lists.items():
-        scripts = set(map(script, words))
-        yield language, words | {word for word in every if words and script(word) not in scripts}
+        scripts = set(map(script_of, words))
+        yield language, words | {word for word in every if words and script_of(word) not in scripts}
 
 
 def find_stop_words(given, encoding, languages, learned):
@@ -146,6 +147,7 @@ def find_stop_words(given, encoding, languages, learned):
         lists[language], source = listed(language), language or "language not recognised"
         if lists[language] is None:
             found = learned(language, mains) if language in mains else []
+            found = [word for word in found if script_of(word) == script_of(found[0])]
             kept = f"such as {', '.join(found[:SHOWN])}; --stop-words none keeps them"
             words = f": {len(found)} words of the corpus, {kept}" if found else ""
             lists[language], source = set(found), f"{source} (no list{words})"
