@@ -79,8 +79,8 @@ def add_word_options(add):
     add("--max-df", type=count_or_fraction, default=0.5, metavar="N",
         help="skip words that more documents or passages have: a number, or a fraction (default: 0.5)")  # fmt: skip
     add("--stop-words", default="auto", metavar="WORDS",
-        help="words to skip: auto (default), those of each text's language; none; or languages and files, such as "
-        "german,words.txt; auto,words.txt adds words")  # fmt: skip
+        help="words to skip: auto (default), those of each text's language, found in the corpus if there is no list; none; "
+        "or languages and files, such as german,words.txt; auto,words.txt adds words")  # fmt: skip
     add("--skip", default="", metavar="WORD,WORD", help="more words to skip, such as those that a run proposes")
 
 

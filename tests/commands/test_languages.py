@@ -1,11 +1,15 @@
 """Languages of texts, and the stop words that follow from them."""
 
 import csv
+import itertools
 import pickle
 import re
+import string
 import sys
 from collections import Counter
+from pydoc_data.topics import topics
 
+import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
@@ -14,6 +18,7 @@ from sparsemix.__main__ import main
 from sparsemix._commands.reading.checks import of_languages
 from sparsemix._commands.reading.corpus import Words, read_corpus
 from sparsemix._commands.reading.words import languages
+from sparsemix._commands.reading.words.function_words import function_words
 from sparsemix._commands.reading.words.languages import language_of
 from sparsemix.skipgram import TokenSequences
 
@@ -100,8 +105,6 @@ def test_languages_are_chosen_by_their_share():
     assert languages.chosen_languages("fr, Spanish,my.txt,auto") == (["fr", "es"], ["my.txt"], True)
     assert languages.chosen_languages("NO,norwegian,ka,my.txt") == (["nb", "ka"], ["my.txt"], False)
     assert languages.chosen_languages(None) == ([], [], False)
-    skipped, _ = languages.find_stop_words("auto", "utf-8", 3 * [""])
-    assert list(skipped) == ["en"]
 
 
 def corpus_of(tmp_path, texts, **words):
@@ -165,6 +168,72 @@ def words_of(vectorizer, text):
     row = vectorizer.transform([text])
     columns = row.data - 1 if isinstance(vectorizer, TokenSequences) else row.indices
     return set(vectorizer.get_feature_names_out()[columns])
+
+
+# English text in other letters: no language is recognised, or one that has no list.
+LATIN = string.ascii_letters
+OTHER_LETTERS = {
+    "language not recognised": LATIN[13:26] + LATIN[:13] + LATIN[39:] + LATIN[26:39],
+    "ka": 2 * "".join(map(chr, range(0x10D0, 0x10D0 + 26))),
+}
+
+
+@pytest.mark.usefixtures("extra")
+@pytest.mark.parametrize("in_order", [False, True])
+@pytest.mark.parametrize("stop_words", ["auto", "auto,de", "ka", None])
+@pytest.mark.parametrize("language", OTHER_LETTERS)
+def test_without_a_list_texts_lose_the_function_words_of_the_corpus(tmp_path, language, stop_words, in_order):
+    """Words of no other language are skipped. The vectorizer and its pickles skip the same words in new texts."""
+    texts = [" ".join(text.split()) for text in topics.values()]
+    given = [text.translate(str.maketrans(LATIN, OTHER_LETTERS[language])) for text in texts]
+    corpus, english = corpus_of(tmp_path, given, stop_words=stop_words, in_order=in_order), languages.listed("en")
+    learns = stop_words is not None and (stop_words != "ka" or language == "ka")
+    told = re.search(rf"{language} \(no list: (\d+) words of the corpus, such as ", corpus.facts["stop words"])
+    assert bool(told) == learns
+    lost = set(corpus_of(tmp_path, given, stop_words=None).feature_names) - set(corpus.feature_names)
+    if language == "ka" or stop_words != "auto,de":
+        assert len(lost) == (int(told[1]) if learns else 0)
+        back = str.maketrans(OTHER_LETTERS[language][:26], LATIN[:26])
+        assert len({word.translate(back) for word in lost} & english) >= 0.8 * len(lost)
+    assert not (ENGLISH_STOP_WORDS - set(languages.listed("de"))) & lost
+    copy = pickle.loads(pickle.dumps(corpus.vectorizer))
+    assert not words_of(copy, " ".join(lost)) & lost
+
+
+@pytest.mark.usefixtures("extra")
+def test_each_language_loses_its_list_or_its_function_words(tmp_path):
+    """And English words in another script, also if they are as frequent as function words."""
+    texts = [" ".join(text.split()) for text in topics.values()]
+    table = str.maketrans(LATIN, OTHER_LETTERS["ka"])
+    is_, georgian = "is".translate(table), [text.translate(table) for text in texts]
+    georgian = [re.sub(rf"\b{is_}\b", f"{is_} the and", text) + " with the user" for text in georgian]
+    corpus = corpus_of(tmp_path, [*georgian, *texts])
+    assert re.fullmatch(r"(en, )?ka \(no list: .*\)(, en)? \(each for its own texts\)", corpus.facts["stop words"])
+    found = words_of(corpus.vectorizer, georgian[0])
+    assert "user" in found
+    assert not found & {"the", "and", "with", "the".translate(table), "and".translate(table)}
+
+
+@pytest.mark.parametrize("n_words", [20, 2000])
+def test_function_words_are_frequent_short_and_evenly_spread(n_words):
+    """In short and long texts: not a word of one theme, a long word of all texts, rare words, or a few tags."""
+    rng = np.random.default_rng(0)
+    function = sorted(map("".join, itertools.product("kmt", "aei", "lnrst")))
+    themes = sorted(map("".join, itertools.product("bdfgp", "ou", "cvwxyz")))
+    rare = list(map("".join, itertools.product(function, function, "bdf")))
+    share = 1 / np.arange(2, 2 + len(function))
+    texts = []
+    for theme in rng.choice(themes, 80_000 // n_words):
+        kinds = [rng.choice(function, n_words, p=share / share.sum()), np.full(n_words, theme),
+                 np.full(n_words, "subject"), rng.choice(rare, n_words)]  # fmt: skip
+        texts.append(np.choose(rng.choice(4, n_words, p=[0.5, 0.15, 0.05, 0.3]), kinds).tolist())
+    found, counts = function_words(texts), Counter(itertools.chain(*texts))
+    assert set(found) <= set(function)
+    assert {*themes, "subject"} & {word for word, _ in counts.most_common(len(function))}
+    assert len(found) >= 0.8 * len(function)
+    assert found[0] == counts.most_common(1)[0][0]
+    assert len(function_words([rng.choice(function + rare[:200], 10).tolist() for _ in range(5000)])) <= 4
+    assert function_words([]) == function_words([["word"]]) == []
 
 
 @pytest.mark.usefixtures("extra")

@@ -46,7 +46,7 @@ def titles(tmp_path_factory):
 def test_the_command_says_whether_topics_are_found_again(titles, tmp_path, capsys):
     for name, n, least, most in (("clear", "2", 2, 2), ("noise", "8", 0, 4)):
         main(["topics", str(titles / f"{name}.txt"), "--output", str(tmp_path / name), "--n-components", n,
-              "--n-top-words", "4", "--n-jobs", "1"])  # fmt: skip
+              "--n-top-words", "4", "--n-jobs", "1", "--stop-words", "en"])  # fmt: skip
         (line,) = re.findall(r"found by runs of other seeds +(.*)", capsys.readouterr().out)
         assert line in (tmp_path / name / "report.html").read_text(encoding="utf-8")
         n_found, n_topics = map(int, re.match(r"(\d+) of (\d+) topics", line).groups())

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from scipy import sparse
@@ -15,6 +15,7 @@ from sparsemix._commands.reading.formats.kinds import READERS, files_of, kind_of
 from sparsemix._commands.reading.formats.records import NO_KNOWN_WORD, OTHER_LANGUAGE, Document, Fields
 from sparsemix._commands.reading.passages import is_one_text, words_of_passages
 from sparsemix._commands.reading.texts import Texts, read_texts
+from sparsemix._commands.reading.words.function_words import learn_function_words
 from sparsemix._commands.reading.words.languages import code_of, find_stop_words, main_languages, numbers_of
 from sparsemix._commands.reading.words.segmenters import PACKAGES
 from sparsemix._commands.reading.words.tokens import Analyzer, Tokenizer, learn_tokenizer, unspaced_languages
@@ -239,11 +240,12 @@ def cut(texts, n_words, by_default):
 
 def choose_words(vectorizer, words, texts, languages, encoding, facts):
     """Set the stop words, segmenters, forms and phrases of a vectorizer for these texts, and describe them."""
-    skipped, facts["stop words"] = find_stop_words(words.stop_words, encoding, languages)
+    tokenizer, prepare = Tokenizer(vectorizer.token_pattern), vectorizer.preprocessor
+    learned = partial(learn_function_words, texts, languages, lambda text: tokenizer(prepare(text)))
+    skipped, facts["stop words"] = find_stop_words(words.stop_words, encoding, languages, learned)
     more = {composed_lower(word.strip()) for word in words.skip}
     skipped, main = {language: listed | more for language, listed in skipped.items()}, next(iter(skipped))
-    tokenizer = Tokenizer(vectorizer.token_pattern)
-    analyzer = Analyzer(vectorizer.preprocessor, tokenizer, skipped)
+    analyzer = Analyzer(prepare, tokenizer, skipped)
     analyzer.unspaced = unspaced_languages(analyzer, texts, languages)
     if analyzer.unspaced:
         facts["segmented texts"] = ", ".join(f"words of {one} by {PACKAGES[one][0]}" for one in analyzer.unspaced)

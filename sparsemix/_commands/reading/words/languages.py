@@ -18,6 +18,8 @@ LOOKED_AT = 800
 LEAST_PROBABILITY = 0.6
 # A corpus has a language if it is that of this share of the texts.
 LEAST_SHARE = 0.02
+# Words of the corpus that the summary shows.
+SHOWN = 5
 EXTRA = "pip install 'sparsemix[texts]'"
 # Languages of which stop-words lists a third of what stopwordsiso lists, and less.
 SHORT_LISTS = ("ja", "zh")
@@ -118,32 +120,42 @@ def words_of_file(name, encoding):
         return [composed_lower(line) for _, line in lines(path, encoding, Tally())]
 
 
+def script_of(word):
+    """The script of the first letter of a word, such as "LATIN"."""
+    return unicodedata.name(word[0], "").partition(" ")[0]
+
+
 def with_foreign_words(lists):
     """The stop words of each language, and those of English and other ones in scripts that its own words lack."""
-
-    def script(word):
-        return unicodedata.name(word[0], "").partition(" ")[0]
-
     every = listed("en").union(*lists.values())
     for language, words in lists.items():
-        scripts = set(map(script, words))
-        yield language, words | {word for word in every if words and script(word) not in scripts}
+        scripts = set(map(script_of, words))
+        yield language, words | {word for word in every if words and script_of(word) not in scripts}
 
 
-def find_stop_words(given, encoding, languages):
+def find_stop_words(given, encoding, languages, learned):
     """The stop words of texts by their language, the main one first, and a sentence on where they come from.
 
     "auto" skips in a text the words of its language, and those of English and the other languages of the corpus in
     other scripts: a Japanese text may have English parts. Words of named languages and files are for all texts.
+    Where no list helps, ``learned`` has words of the corpus; without the extra, English words are skipped in all texts.
     """
     named, files, auto = chosen_languages(given)
-    mains = main_languages(Counter(languages)) or ["en"]
-    lists = {language: listed(language) for language in [*named, *(mains if auto else [])]}
+    mains = main_languages(Counter(languages)) or ["" if model() else "en"]
+    lists, sources = {}, [*files]
+    for language in dict.fromkeys([*named, *(mains if auto else [])]):
+        lists[language], source = listed(language), language or "language not recognised"
+        if lists[language] is None:
+            found = learned(language, mains) if language in mains else []
+            found = [word for word in found if script_of(word) == script_of(found[0])]
+            kept = f"such as {', '.join(found[:SHOWN])}; --stop-words none keeps them"
+            words = f": {len(found)} words of the corpus, {kept}" if found else ""
+            lists[language], source = set(found), f"{source} (no list{words})"
+        sources.append(source)
     common = {word for name in files for word in words_of_file(name, encoding)}
-    common = common.union(*(lists[language] or () for language in named))
-    own = with_foreign_words({language: (auto and lists[language]) or set() for language in mains})
+    common = common.union(*(lists[language] for language in named))
+    own = with_foreign_words({language: lists[language] if auto else set() for language in mains})
     skipped = {language: common | words for language, words in own}
-    sources = [*files, *(f"{language}{' (no list)' if found is None else ''}" for language, found in lists.items())]
     if model() is None and lists:
         sources[-1] += f" (for other languages, {EXTRA})"
     if auto and len(mains) > 1:

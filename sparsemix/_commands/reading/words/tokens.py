@@ -10,7 +10,7 @@ from sparsemix._commands.reading.words.languages import EXTRA, language_of
 from sparsemix._commands.reading.words.segmenters import is_installed, segmented
 from sparsemix._commands.reading.words.vectorizers import needs_segmenter
 
-# Documents from which forms and phrases are learned.
+# Documents from which function words, forms and phrases are learned.
 SAMPLE = 50_000
 # Documents that show whether a language needs a segmenter.
 CHECKED = 2_000
