@@ -74,13 +74,13 @@ def add_word_options(add):
         "sparsemix[texts]")  # fmt: skip
     add("--phrases", action="store_true", help="join words that form a phrase, such as machine_learning")
     add("--min-df", type=count_or_fraction, default=5, metavar="N",
-        help="skip words that fewer documents or passages have: a number, or a fraction such as 0.01; if many documents "
-        "are cut, also words that few of them have (default: 5)")  # fmt: skip
+        help="skip words that fewer documents or passages have: a number, or a fraction such as 0.01; if many "
+        "documents are cut, also words that few of them have (default: 5)")  # fmt: skip
     add("--max-df", type=count_or_fraction, default=0.5, metavar="N",
         help="skip words that more documents or passages have: a number, or a fraction (default: 0.5)")  # fmt: skip
     add("--stop-words", default="auto", metavar="WORDS",
-        help="words to skip: auto (default), those of each text's language, found in the corpus if there is no list; none; "
-        "or languages and files, such as german,words.txt; auto,words.txt adds words")  # fmt: skip
+        help="words to skip: auto (default), those of each text's language, found in the corpus if there is no list; "
+        "none; or languages and files, such as german,words.txt; auto,words.txt adds words")  # fmt: skip
     add("--skip", default="", metavar="WORD,WORD", help="more words to skip, such as those that a run proposes")
 
 
