@@ -80,7 +80,7 @@ def add_word_options(add):
         help="skip words that more documents or passages have: a number, or a fraction (default: 0.5)")  # fmt: skip
     add("--stop-words", default="auto", metavar="WORDS",
         help="words to skip: auto (default), those of each text's language; none; or languages and files, such as "
-        "german,words.txt; auto,words.txt adds words")  # fmt: skip
+        "german,words.txt; auto,words.txt adds the words of a file")  # fmt: skip
     add("--skip", default="", metavar="WORD,WORD", help="more words to skip, such as those that a run proposes")
 
 
