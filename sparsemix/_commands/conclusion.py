@@ -36,9 +36,7 @@ def conclude(options, outputs, learned):
     corpus, model = learned.corpus, learned.model
     frequencies = corpus.counts.sum(axis=0, dtype=np.float64).A1
     held_out = corpus.counts[learned.held_out].sum(axis=0, dtype=np.float64).A1
-    score = held_out_score(
-        model, corpus.rows[learned.scored], frequencies - held_out, "passage" if corpus.is_cut else "document"
-    )
+    score = held_out_score(model, corpus.rows[learned.scored], frequencies - held_out, corpus.unit)
     if score.warning:
         warn(score.warning)
         corpus.warnings += (score.warning,)
@@ -102,7 +100,7 @@ def facts_of(learned, options, score):
     ended = ", converged" if getattr(model, "converged_", False) else ""
     ended = f": {model.stop_reason_}" if hasattr(model, "stop_reason_") else ended
     return [
-        ("held out", f"{n_held_out:,} {'passages' if corpus.is_cut else 'documents'}{for_test}"),
+        ("held out", f"{n_held_out:,} {corpus.unit}s{for_test}"),
         ("estimator", options.estimator),
         *([("topics per word (L)", f"{options.n_nonzero:,}")] if hasattr(model, "n_nonzero") else []),
         *([("window", f"{options.window:,} words on each side")] if hasattr(model, "window") else []),

@@ -107,8 +107,7 @@ def learn(options, outputs):
     options.n_components = options.n_components or default_number(corpus.counts)
     if told := too_many_topics(corpus.counts, len(learned), options.n_components):
         corpus.warnings += (told,)
-    unit = "passages" if corpus.is_cut else "documents"
-    topics = f"{options.n_components} topics from {len(learned):,} {unit}, {len(held_out):,} held out{changes}"
+    topics = f"{options.n_components} topics from {len(learned):,} {corpus.unit}s, {len(held_out):,} held out{changes}"
     describe(corpus, topics)
     model = estimator(options, corpus.counts.shape[1])
     watched = watch(model, corpus.counts[held_out[::2]])
@@ -173,8 +172,9 @@ def describe(corpus, topics):
     for why, n in corpus.left_out.items():
         print(f"left out: {n:,} documents ({why})")
     n_tokens, (n, n_words) = corpus.counts.sum(dtype=np.float64), corpus.counts.shape
-    unit = f"passages of {len(np.unique(corpus.numbers)):,} documents" if corpus.is_cut else "documents"
-    print(f"{n:,} {unit}, {n_tokens:,.0f} tokens of {n_words:,} words; {topics}", flush=True)
+    whole = len(np.unique(corpus.numbers))
+    of = f" of {whole:,} document{'s' if whole > 1 else ''}" if corpus.is_cut else ""
+    print(f"{n:,} {corpus.unit}s{of}, {n_tokens:,.0f} tokens of {n_words:,} words; {topics}", flush=True)
 
 
 def shuffled_blocks(corpus, learned, random_state):

@@ -2,6 +2,7 @@
 
 import csv
 import itertools
+import json
 
 import joblib
 import numpy as np
@@ -93,6 +94,18 @@ def test_every_book_of_a_shelf_is_learned_from(shelf):
     held = {(row["id"], row["held_out"]) for row in table(shelf, "passages")}
     assert len(held) == 8
     assert {row["held_out"] for row in table(shelf, "documents")} == {"0"}
+
+
+def test_held_out_passages_are_called_passages(shelf):
+    facts = json.loads((shelf / "out" / "run.json").read_text(encoding="utf-8"))["facts"]
+    assert facts["held out"].partition(",")[0].endswith(" passages")
+
+
+def test_one_book_is_one_document(tmp_path, capsys):
+    (tmp_path / "book.txt").write_text(book(0, 4), encoding="utf-8")
+    options = ["--topics", "2", "--max-df", "1.0", "--runs", "1", "--n-jobs", "1", "--output", str(tmp_path / "out")]
+    main(["topics", str(tmp_path / "book.txt"), "--format", "text", *options])
+    assert "passages of 1 document, " in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("fraction", [0.0, 0.1, 0.5, 0.9])

@@ -98,6 +98,11 @@ class Corpus:
         return self.texts is not None and self.texts.places is not None
 
     @property
+    def unit(self):
+        """What a row is."""
+        return "passage" if self.is_cut else "document"
+
+    @property
     def languages(self):
         """Languages of the documents; None if there are not several."""
         found = self.values("language")
