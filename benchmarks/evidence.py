@@ -20,6 +20,7 @@ HERE = Path(__file__).parent
 QUICK = [
     ["mixture_defaults.py", "--quick"],
     ["kmeans.py", "--quick"],
+    ["consensus.py", "--quick"],
     ["mixture.py", "--quick", "--sections", "pass,candidates,sparsity,memory"],
     ["topics.py", "--K", "20", "--seconds", "1", "--cpu"],
     ["topics.py", "--K", "50", "--seconds", "1", "--cpu", "--peers", "none", "--data", "{docword.kos.txt.gz}"],
@@ -39,6 +40,8 @@ QUICK = [
 FULL = [
     ["mixture_defaults.py", "--images", "{images}"],
     ["kmeans.py"],
+    *(["consensus.py", "--K", "30", "--data", f"{{docword.{name}.txt.gz}}"]
+      for name in ("kos", "ap", "news_t", "reuters21578")),
     ["mixture.py", "--images", "{images}"],
     ["topics.py", "--K", "50", "--seconds", "10", "--seeds", "5"],
     ["topics.py", "--K", "50", "--seconds", "4", "--seeds", "5", "--data", "{docword.kos.txt.gz}"],
