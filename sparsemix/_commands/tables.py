@@ -23,7 +23,7 @@ class SharesTable:
     """A table on disk with the topic shares of passages, chapters or documents, in order.
 
     Consecutive rows of the corpus with one key are one unit: its shares are those of its tokens. ``about`` gives the
-    first columns of a unit for its first row of the corpus. ``renamed`` fills the names of topics in.
+    first columns of a unit for its first row of the corpus.
     """
 
     found = ("tokens", "held_out", "topic", "document_share", "topics", "name", "name_share")

@@ -25,9 +25,9 @@ def consensus_topics(models: Sequence[Any]) -> Any:
     likeness as weights; then the averages are the reference. The first reference is the fit that is most like the
     others. This is consensus clustering of topics as in [1]_, with one topic of each fit in every cluster.
 
-    Give ``components`` as ``init_params`` to one more fit: its topics score better on held-out documents than those of
-    a fit of one seed, and more of them return in a consensus of other seeds. Do not choose one of several fits by its
-    score: the differences between seeds are mostly noise of the held-out documents.
+    Give ``components`` as ``init_params`` to one more fit: more of its topics return in a consensus of other seeds, and on
+    most corpora they score better on held-out documents than those of one seed. To choose one of several fits by its
+    score helps less: the differences between seeds are mostly noise of the held-out documents.
 
     Parameters
     ----------
