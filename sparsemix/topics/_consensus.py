@@ -25,8 +25,8 @@ def consensus_topics(models: Sequence[Any]) -> Any:
     likeness as weights; then the averages are the reference. The first reference is the fit that is most like the
     others. This is consensus clustering of topics as in [1]_, with one topic of each fit in every cluster.
 
-    Give ``components`` as ``init_params`` to one more fit: more of its topics return in a consensus of other seeds, and on
-    most corpora they score better on held-out documents than those of one seed. To choose one of several fits by its
+    Give ``components`` as ``init_params`` to one more fit: more of its topics return in a consensus of other seeds, and
+    on most corpora they score better on held-out documents than those of one seed. To choose one of several fits by its
     score helps less: the differences between seeds are mostly noise of the held-out documents.
 
     Parameters
@@ -83,18 +83,20 @@ def consensus_topics(models: Sequence[Any]) -> Any:
                 "number of topics to the same words"
             )
     shares = [one.sum(axis=1, dtype=np.float64) for one in weights]
-    topics = [one / total[:, None] for one, total in zip(weights, shares, strict=True)]
+    topics = [one / total[:, None].astype(one.dtype) for one, total in zip(weights, shares, strict=True)]
     rooted = [roots(one) for one in topics]
     reference = topics[most_typical(rooted)]
     for _ in range(ROUNDS):
-        found = [match(roots(reference), one) for one in rooted]
+        ours = roots(reference)
+        found = [match(ours, one) for one in rooted]
         places, likeness = (np.array(part) for part in zip(*found, strict=True))
         reference = np.zeros_like(reference)
         for one, place, alike in zip(topics, places, likeness, strict=True):
-            reference += alike[:, None] * one[place]
+            reference += alike[:, None].astype(one.dtype) * one[place]
         reference /= reference.sum(axis=1, keepdims=True)
     mean_share = np.mean([total[place] / total.sum() for total, place in zip(shares, places, strict=True)], axis=0)
-    return Bunch(components=mean_share[:, None] * reference, topics=places, likeness=likeness)
+    reference *= mean_share[:, None].astype(reference.dtype)
+    return Bunch(components=reference, topics=places, likeness=likeness)
 
 
 def roots(weights):
