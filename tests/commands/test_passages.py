@@ -79,7 +79,10 @@ def test_passages_follow_the_median_of_all_documents(tmp_path):
         ([f"CHAPTER {n}" for n in ("I.", "II. Of apples", "III.", "IV.")], 4), (["1", "2", "3"], 3),
         ([f"Kapitel {n}" for n in (1, 2, 3, 1, 2)], 5), (["## 1. Pears", "## 2. Plums", "## 3"], 3),
         (["I said", "I saw", "I had"], 0), (["1", "7", "3"], 0), (["Chapter I", "Chapter II"], 0),
-        (["1914", "1915", "1916"], 0),
+        (["1914", "1915", "1916"], 0), ([f"Chapter {n}" for n in (1, 2, 3, 5, 6, 10, 11)], 7),
+        (["II.", "III", "IV: Figs"], 3), (["Act One", "Act Two", "Act Three Hundred"], 3),
+        (["Erstes Kapitel", "Zweites Kapitel", "Letztes Kapitel."], 3),
+        (3 * ["A running head"], 0), (["He said", "She said", "They said so"], 0),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
@@ -87,14 +90,23 @@ def test_chapters_have_headings_with_numbers(tmp_path, headings, n, end):
     text = "".join(f"\n\n{heading}\n\n{sentences(150, seed)}" for seed, heading in enumerate(headings))
     contents = "\n\n".join(headings)
     text = f"{contents}\n\nA book about fruit.{text}".replace("\n", end)
-    found = chapters(text)
-    assert [title for title, _ in found] == [" ".join(heading.split()) for heading in headings[:n]]
+    found, stop = chapters(text), "." if headings[0] == "Erstes Kapitel" else ""
+    assert [title for title, _ in found] == [" ".join(heading.split()).rstrip(stop) for heading in headings[:n]]
     assert all(text[start:].startswith(title.split()[0]) for title, start in found)
     corpus = corpus_of(tmp_path, text, kind="text")
     titles = list(dict.fromkeys(filter(None, corpus.texts.chapters)))
     assert titles == list(dict.fromkeys(title for title, _ in found))
     assert all(corpus.texts[i].split()[0] in title for i, title in enumerate(corpus.texts.chapters)
                if title and (i == 0 or corpus.texts.chapters[i - 1] != title))  # fmt: skip
+
+
+def test_a_short_chapter_is_one(tmp_path):
+    """Also one of a line; and lines with numbers inside a chapter do not end it."""
+    lengths = [200, 200, 1, 200, 200]
+    text = "".join(f"\n\n{n}.\n\n{sentences(length, n)}" for n, length in enumerate(lengths, start=1))
+    assert [title for title, _ in chapters(text)] == ["1.", "2.", "3.", "4.", "5."]
+    listed = text.replace("\n\n4.", "\n\n17.\n\n3.\n\n4.")
+    assert [title for title, _ in chapters(listed)][-2:] == ["4.", "5."]
 
 
 def test_short_chapters_are_pages_or_lists():

@@ -1,7 +1,7 @@
 """Chapters and passages of long texts, so that a book gives many documents."""
 
 import re
-from itertools import islice
+from itertools import islice, pairwise
 
 import numpy as np
 
@@ -11,13 +11,19 @@ WORDS, LONG, UNSPACED = 300, 1500, 20
 # Ends of sentences and paragraphs, at which a passage preferably ends; characters of a "word" without spaces.
 END = re.compile(r"[.!?。！？…][\"'”’»)\]]*\s+|[。！？]|\n\s*\n")
 WORD = re.compile(rf"\S{{1,{UNSPACED}}}")
-# Headings of chapters: their form, the least number of them, the share that counts up, the words after each, at least
-# and on average (numbers of pages have fewer), and the characters around it with an empty line.
 HEADING = re.compile(
-    r"^[ \t#*_]*(?:(?P<word>[^\W\d_]{2,20})[ \t]+)?(?P<number>\d{1,3}|[IVXLCivxlc]{1,8})(?!\w)[.:)]?"
-    r"(?:[ \t.:—–-]+[^\n]{0,80})?\r?$", re.MULTILINE
+    r"^[ \t#*_]*(?P<word>[^\W\d_]{2,20}[ \t]+)?(?P<number>\d{1,3}|[IVXLCivxlc]{1,8})(?!\w)"
+    r"(?:[.:)]?\r?$|(?(word)[ \t.:—–-]|[.:)])[^\n]{0,80}$)", re.MULTILINE
 )
-LEAST_CHAPTERS, MOST_IN_ORDER, LEAST_WORDS, MEAN_WORDS, NEAR = 3, 0.7, 100, 700, 9
+TITLE = re.compile(
+    r"(?:\A|\n)[ \t\r]*\n[ \t]*(?P<title>[^\W\d_][^\n\d.,;:!?\"'“”„«»()-]{3,50}?)(?=[ .\r]*\n[ \t\r]*\n)"
+)
+# Headings in words have at most this number of them, and share a word that has this number of occurrences for each.
+MOST_WORDS, ELSEWHERE = 4, 2
+# The least number of chapters, the share of headings that counts up, the numbers that may be missing between two, the
+# largest number with which a part begins, the words of a chapter, in the middle and on average (pages have fewer),
+# and the characters around a heading with an empty line.
+LEAST_CHAPTERS, MOST_IN_ORDER, MISSING, FIRST, LEAST_WORDS, MEAN_WORDS, NEAR = 3, 0.7, 3, 2, 100, 600, 9
 ROMAN = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100}
 # Lines are parts of one text if it has chapters in its first lines, or is wrapped: most of its lines have nearly the
 # maximum length, and enough of them begin in the middle of a sentence or contain the end of one. In order: the numbers
@@ -61,38 +67,75 @@ def words_of_passages(given, sizes):
 
 
 def chapters(text):
-    """Titles and beginnings of the chapters of a text; none if it has no headings with consecutive numbers.
+    """Titles and beginnings of the chapters of a text; none if it has no headings with numbers.
 
     A heading is a line that begins with a word and a number, such as "CHAPTER IV. Home", or with a number, such as 12,
     if the line before or after it is empty. The numbers of headings with one word count up, and may begin again in a
-    next part.
+    next part. Numbers may be written out, as in "Erstes Kapitel".
     """
     found = {}
     for match in HEADING.finditer(text):
         before, after = text[max(0, match.start() - NEAR) : match.start()], text[match.end() : match.end() + NEAR]
         lines = before[len(before.rstrip()) :].count("\n"), after[: len(after) - len(after.lstrip())].count("\n")
         if match["word"] or max(lines) > 1 or not match.start():
-            found.setdefault((match["word"] or "").casefold(), []).append(match)
+            found.setdefault((match["word"] or "").strip().casefold(), []).append(match)
     best = []
     for matches in found.values():
-        numbers = [number_of(match["number"]) for match in matches]
-        kept = [
-            match for match, number, before in zip(matches, numbers, [0, *numbers], strict=False)
-            if number == before + 1 or (number == 1 and before > 1)
-        ]  # fmt: skip
-        if len(kept) >= MOST_IN_ORDER * len(matches):
-            best = max(best, with_text(kept, text), key=len)
-    enough = len(best) >= LEAST_CHAPTERS and len(WORD.findall(text)) >= MEAN_WORDS * len(best)
-    return [(" ".join(match[0].split()), match.start()) for match in best] if enough else []
+        chain = longest_chain([number_of(match["number"]) for match in matches])
+        if len(chain) >= MOST_IN_ORDER * len(matches):
+            best = max(best, with_text([matches[i] for i in chain], text), key=len)
+    best = [(" ".join(match[0].split()), match.start()) for match in best]
+    best = best if len(best) >= LEAST_CHAPTERS else written_out(text)
+    return best if len(best) >= LEAST_CHAPTERS and size_of(" ".join(text.split())) >= MEAN_WORDS * len(best) else []
+
+
+def written_out(text):
+    """Headings of few words, alone between empty lines, which share a word that the text has seldom elsewhere."""
+    found, best, folded = {}, [], text.casefold()
+    for match in TITLE.finditer(text):
+        words = match["title"].casefold().split()
+        for word in {words[0], words[-1]} if 2 <= len(words) <= MOST_WORDS else ():
+            found.setdefault(word, []).append(match)
+    for word, matches in found.items():
+        if len(word) > 2 and folded.count(word) <= ELSEWHERE * len(matches):
+            words = words_between(matches, text)
+            headings = [(" ".join(match["title"].split()), match.start("title"))
+                        for match, n in zip(matches, words, strict=True) if n > LEAST_WORDS]  # fmt: skip
+            running = any(a[0] == b[0] for a, b in pairwise(headings))  # heads of pages
+            best = best if running else max(best, headings, key=len)
+    return best
+
+
+def longest_chain(numbers):
+    """Places of the longest chain of numbers that count up, in which few are missing and which may begin again."""
+    none = (0, 0, None)  # length, last number, last link
+    ending, longest = {}, none
+    for i, number in enumerate(numbers):
+        before = [ending[number - step] for step in range(1, MISSING + 2) if number - step in ending]
+        if number <= FIRST and longest[1] > number:
+            before.append(longest)
+        length, _, link = max(before, key=lambda chain: chain[0], default=none)
+        chain = length + 1, number, (i, link)
+        ending[number] = max(chain, ending.get(number, none), key=lambda chain: chain[0])
+        longest = max(longest, chain, key=lambda chain: chain[0])
+    places, link = [], longest[2]
+    while link is not None:
+        places.append(link[0])
+        link = link[1]
+    return places[::-1]
 
 
 def with_text(matches, text):
-    """Headings with a chapter of text after them; those of a table of contents have none."""
+    """Headings without those of a table of contents, which counts up too, but has no chapters between its lines."""
+    numbers = [number_of(match["number"]) for match in matches]
+    parts, words = np.cumsum(np.diff(numbers, prepend=0) <= 0), np.array(words_between(matches, text))
+    return [match for match, part in zip(matches, parts, strict=True) if np.median(words[parts == part]) > LEAST_WORDS]
+
+
+def words_between(matches, text):
+    """Words after each heading, up to the next one; more than ``LEAST_WORDS`` are not counted."""
     ends = [*(match.start() for match in matches[1:]), len(text)]
-    return [
-        match for match, end in zip(matches, ends, strict=True)
-        if len(text[match.end() : end].split(maxsplit=LEAST_WORDS)) > LEAST_WORDS
-    ]  # fmt: skip
+    return [len(text[match.end() : end].split(maxsplit=LEAST_WORDS)) for match, end in zip(matches, ends, strict=True)]
 
 
 def number_of(text):
