@@ -13,8 +13,8 @@ from sparsemix._report.dates import writer_of
 from sparsemix._report.naming import groups_of
 from sparsemix.skipgram._vectors import nearest
 
-# Topics of a document or word: smallest share and maximal number. Number of similar words.
-LEAST_SHARE, MOST_LISTED, NEIGHBOURS = 0.01, 10, 10
+# Smallest share of a topic in a document or word that is listed. Number of similar words.
+LEAST_SHARE, NEIGHBOURS = 0.01, 10
 # Words per search for neighbours.
 BLOCK = 1024
 
@@ -145,7 +145,7 @@ def tables_of_documents(corpus, held_out):
 
 def largest(shares):
     """The topics above the least share, at least one, in descending order."""
-    topics = np.argsort(-shares, kind="stable")[:MOST_LISTED]
+    topics = np.argsort(-shares, kind="stable")
     return [k for k in topics if shares[k] >= LEAST_SHARE] or topics[:1]
 
 

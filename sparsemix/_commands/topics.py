@@ -186,8 +186,11 @@ def shuffled_blocks(corpus, learned, random_state):
     return blocks.shuffle(rows, Path(corpus.folder, "blocks"), n_blocks=n_blocks, random_state=random_state)
 
 
-def fit(model, X, **arguments):
-    """The fitted model, its seconds, and whether it was not interrupted. An interrupt keeps the completed epochs."""
+def fit(model, X, kept="the result is that of the last complete epoch", **arguments):
+    """The fitted model, its seconds, and whether it was not interrupted. An interrupt keeps the completed epochs.
+
+    ``kept`` says what an interrupt leaves.
+    """
     start, whole = time.perf_counter(), True
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -199,7 +202,7 @@ def fit(model, X, **arguments):
         except KeyboardInterrupt:
             if not hasattr(model, "components_"):
                 raise
-            print("interrupted: the result is that of the last complete epoch", file=sys.stderr)
+            print(f"interrupted: {kept}", file=sys.stderr)
             whole = False
     return model, time.perf_counter() - start, whole
 
@@ -209,7 +212,7 @@ def number_of_runs(options, corpus):
     if options.runs is not None:
         return options.runs, "one run was asked for"
     if options.estimator in IN_ORDER or options.seconds is not None or options.checkpoint is not None:
-        return 1, "the fit takes long"
+        return 1, "one run with --checkpoint, --seconds and SkipGramTopicModel"
     if corpus.folder is not None or corpus.counts.sum(dtype=np.float64) > MOST_TOKENS:
         return 1, f"more than {MOST_TOKENS:,} words"
     return RUNS, ""
@@ -233,7 +236,7 @@ def fit_runs(model, data, options, corpus, watched):
         seed = options.random_state if last else (options.random_state + i) % (1 << 32)
         other = clone(first).set_params(random_state=seed, init_params=start, verbose=0)
         other._stop_after = options.seconds
-        other, more, whole = fit(other, data, **watched)
+        other, more, whole = fit(other, data, "the topics are those of the first seed", **watched)
         seconds += more
         if not whole:
             return first, seconds, NotAgain("interrupted")

@@ -11,8 +11,9 @@ from sparsemix._report.dates import FAR_DATES, far_dates, is_blank
 MOST_BINS, MOST_GROUPS = 60, 30
 # Bins of positions in a document.
 FEWEST_PARTS, MOST_PARTS = 3, 10
-# The central dates are all but one in CUT at each end, at least one of SOME dates. MARGIN: least bins around them.
-CUT, SOME, MARGIN = 20, 10, 24
+# The central dates are all but one in CUT at each end, at least one of SOME dates. Dates are far from them by WIDER
+# times their range, and by MARGIN bins.
+CUT, SOME, WIDER, MARGIN = 10, 10, 1.5, 24
 # The mean share of fewer documents is chance: with shares of 0 and 1 its standard error is up to 0.11.
 FEW = 20
 
@@ -42,9 +43,15 @@ class Parts(NamedTuple):
 
     @classmethod
     def of(cls, values):
-        """Number documents in order of appearance."""
+        """Number documents in order of appearance. Raises unless their parts follow each other."""
         numbers = {}
-        return cls(np.array([numbers.setdefault(str(value), len(numbers)) for value in values]), list(numbers))
+        codes = np.array([numbers.setdefault(str(value), len(numbers)) for value in values])
+        back = np.flatnonzero(np.diff(codes) < 0)
+        if len(back):
+            row = back[0] + 1
+            raise ValueError(f"row {row} is a part of {list(numbers)[codes[row]]!r}, and rows of other documents are "
+                             "between its parts; sort the rows by parts_of")  # fmt: skip
+        return cls(codes, list(numbers))
 
 
 class Stratum(NamedTuple):
@@ -109,7 +116,7 @@ def bins_of_dates(days):
     """Bins of documents by days, months, years or decades, whichever gives some dozens of bins to the central dates.
 
     Returns the bin of each document, and labels in order of time, also of bins without documents. The bin is -1
-    without a date, and for a date farther from the central range than the length of this range, or ``MARGIN`` bins.
+    without a date, and for a date that is far from the central range.
     """
     known = sorted(day for day in days if day is not None)
     if not known:
@@ -127,7 +134,7 @@ def bins_of_dates(days):
     else:
         number, label = (lambda day: day.year // 10), lambda n: f"{10 * n}s"
     low, high = number(central[0]), number(central[-1])
-    margin = max(high - low, MARGIN)
+    margin = max(int(WIDER * (high - low)), MARGIN)
     near = [n for n in map(number, known) if low - margin <= n <= high + margin]
     codes = [-1 if day is None or not near[0] <= number(day) <= near[-1] else number(day) - near[0] for day in days]
     return np.array(codes), [label(n) for n in range(near[0], near[-1] + 1)]

@@ -338,3 +338,15 @@ def test_missing_packages_name_their_extra(tmp_path, monkeypatch, name, package)
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(ValueError, match=rf"{name} needs the package \w+: pip install \"sparsemix\[texts\]\"\.$"):
         read(tmp_path, content, name)
+
+
+def test_outputs_of_an_earlier_run_are_no_documents(tmp_path):
+    for name in ("a", "b", "deep/c"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / f"{name}.html").write_text("<p>apple pear plum</p>")
+    for name in ("topics.csv", "run.json", "report.html"):
+        (tmp_path / "deep" / "sparsemix-topics").mkdir(exist_ok=True)
+        (tmp_path / "deep" / "sparsemix-topics" / name).write_text("apple apple")
+    for options in ({}, {"glob": "*.html"}):
+        names = read_corpus(tmp_path, words=Words(), **options).names
+        assert names == ["a.html", "b.html", "deep/c.html"]

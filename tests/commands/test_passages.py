@@ -100,7 +100,7 @@ def test_chapters_have_headings_with_numbers(tmp_path, headings, n, end):
                if title and (i == 0 or corpus.texts.chapters[i - 1] != title))  # fmt: skip
 
 
-def test_a_short_chapter_is_one(tmp_path):
+def test_a_short_chapter_is_one():
     """Also one of a line; and lines with numbers inside a chapter do not end it."""
     lengths = [200, 200, 1, 200, 200]
     text = "".join(f"\n\n{n}.\n\n{sentences(length, n)}" for n, length in enumerate(lengths, start=1))

@@ -62,7 +62,7 @@ def test_long_fits_are_not_repeated(titles, tmp_path, capsys, options):
     main(["topics", str(titles / "clear.txt"), "--output", str(tmp_path / "out"), "--n-components", "2",
           "--max-iter", "3", *options])  # fmt: skip
     printed = capsys.readouterr().out
-    assert re.search(r"found by runs of other seeds +not measured \(the fit takes long\); --runs 3", printed)
+    assert re.search(r"found by runs of other seeds +not measured \(one run with --checkpoint, .*\); --runs 3", printed)
     assert {row["found_again"] for row in table(tmp_path / "out" / "topics.csv")} == {""}
 
 

@@ -21,6 +21,7 @@ SPELLINGS = {
     "stress of Russian": ("за\u0301мок", "замо\u0301к", "замок"),
     "stress on letters with marks": ("ї\u0301жак", "їжак"),
     "hidden characters": ("ca\u00adfé", "\u200ecaf\u2060e\u0301", "\ufeffcafé\u200f", "café"),
+    "apostrophe of Ukrainian": ("пам'ять", "пам’ять", "пам\u02bcять"),
     "signs between verses": ("\u06ddقلب", "قلب\u06df", "قلب"),
 }
 

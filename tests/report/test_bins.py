@@ -5,6 +5,7 @@ import pytest
 from scipy import sparse
 
 from sparsemix import report
+from sparsemix._report.bins import Parts
 from sparsemix._report.page import static_content
 
 # A document of 8 parts, and one of 16, of different sizes.
@@ -129,3 +130,9 @@ def test_the_page_without_scripts_says_how_many_runs_find_a_topic(found):
         assert f"found by {found[0]} of 3 runs with other seeds</p>" in static_content(page.data)
         page.rename({0: "both", 1: "both"})
         assert "runs with other seeds" not in static_content(page.data)
+
+
+def test_parts_of_a_document_follow_each_other():
+    assert Parts.of(["b", "b", "a"]).names == ["b", "a"]
+    with pytest.raises(ValueError, match=r"row 2 is a part of 'b', and rows of other documents are between its parts"):
+        Parts.of(["b", "a", "b"])

@@ -102,8 +102,12 @@ def files_of(path, glob=None):
 
 
 def seen_files(path, *patterns):
-    """Files that match a pattern, sorted, without hidden ones. Links to files that are gone count as files."""
-    files = {file for pattern in patterns for file in path.rglob(pattern)}
+    """Files that match a pattern, sorted, without hidden ones and outputs of earlier runs.
+
+    Links to files that are gone count as files.
+    """
+    runs = {file.parent for file in path.rglob("run.json") if (file.parent / "topics.csv").exists()}
+    files = {file for pattern in patterns for file in path.rglob(pattern) if file.parent not in runs}
     hidden = (any(part.startswith(".") for part in file.relative_to(path).parts) for file in sorted(files))
     return [
         file for file, is_hidden in zip(sorted(files), hidden, strict=True)

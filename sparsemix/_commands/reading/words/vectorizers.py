@@ -18,6 +18,8 @@ REPLACED = {"\u0130": "I", "\u00b4": "'", "\u2019": "'", "\u02bc": "'", "\u0671"
 # Scripts that write vowels as optional marks, and marks of stress that compose with no Cyrillic letter.
 ABJADS = ("ARABIC", "HEBREW", "SYRIAC", "SAMARITAN")
 STRESS = re.compile(r"[\u0300\u0301](?<=[\u0400-\u052f].)")
+# The apostrophe of Ukrainian and Belarusian is a letter.
+APOSTROPHE = re.compile("(?<=[\u0400-\u052f])'(?=[\u0400-\u052f])")
 # Hidden characters that are inside of words, or between them.
 JOINERS, ZERO_SPACE = "\u200c\u200d", "\u200b"
 ENTITY = re.compile(r"&(?:amp;)*((?:[a-zA-Z][a-zA-Z0-9]{1,31}|#\d{1,7}|#[xX][0-9a-fA-F]{1,6});)")
@@ -57,7 +59,7 @@ def composed(text):
         return text
     for given, wanted in REPLACED.items():
         text = text.replace(given, wanted)
-    return STRESS.sub("", optional().sub("", unicodedata.normalize("NFKC", text)))
+    return APOSTROPHE.sub("\u02bc", STRESS.sub("", optional().sub("", unicodedata.normalize("NFKC", text))))
 
 
 def composed_lower(text):
