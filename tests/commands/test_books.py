@@ -87,6 +87,7 @@ def test_periods_and_groups_count_each_book_once(shelf):
     assert rows[0]["position"] == "0 to 10 %"
     assert sum(int(row["passages"]) for row in rows) == 3 * len(table(shelf, "passages"))
     page = (shelf / "out" / "report.html").read_text(encoding="utf-8")
+    assert '["chapters","18 in 4 of 4 documents"]' in page
     assert '["whole documents","4"]' in page
 
 

@@ -169,7 +169,7 @@ def read_corpus(
             raise ValueError(f"{path} {'has no documents' if size else 'is empty'}.")
         facts = tally.facts | describe(inputs, texts.rows)
         if n_words := words_of_passages(passages, texts.sizes):
-            facts["passages"] = cut(texts, n_words, passages is None)
+            facts |= cut(texts, n_words, passages is None)
         choose_words(vectorizer, words, texts, [inputs[i].language for i in texts.rows], encoding, facts)
         try:
             counts, sequences = count_words(vectorizer, texts, folder)
@@ -240,7 +240,10 @@ def cut(texts, n_words, by_default):
     texts.cut(n_words)
     what = "the text has" if n == 1 else f"half of the {n:,} documents have at least"
     long = f", since {what} {median:,.0f} words" if by_default else ""
-    return f"{len(texts):,} of about {n_words} words{long} (--passages 0 keeps documents whole)"
+    facts = {"passages": f"{len(texts):,} of about {n_words} words{long} (--passages 0 keeps documents whole)"}
+    if titled := [row for row, title in set(zip(texts.rows.tolist(), texts.chapters, strict=True)) if title]:
+        facts["chapters"] = f"{len(titled):,} in {len(set(titled)):,} of {n:,} documents"
+    return facts
 
 
 def choose_words(vectorizer, words, texts, languages, encoding, facts):
