@@ -3,6 +3,7 @@
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from itertools import pairwise
 
 import numpy as np
 from scipy import sparse
@@ -241,7 +242,8 @@ def cut(texts, n_words, by_default):
     what = "the text has" if n == 1 else f"half of the {n:,} documents have at least"
     long = f", since {what} {median:,.0f} words" if by_default else ""
     facts = {"passages": f"{len(texts):,} of about {n_words} words{long} (--passages 0 keeps documents whole)"}
-    if titled := [row for row, title in set(zip(texts.rows.tolist(), texts.chapters, strict=True)) if title]:
+    begins = pairwise([(-1, ""), *zip(texts.rows.tolist(), texts.chapters, strict=True)])
+    if titled := [row for before, (row, title) in begins if title and before != (row, title)]:
         facts["chapters"] = f"{len(titled):,} in {len(set(titled)):,} of {n:,} documents"
     return facts
 
