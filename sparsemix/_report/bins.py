@@ -14,6 +14,8 @@ FEWEST_PARTS, MOST_PARTS = 3, 10
 # The central dates are all but one in CUT at each end, at least one of SOME dates. Dates are far from them by WIDER
 # times their range, and by MARGIN bins.
 CUT, SOME, WIDER, MARGIN = 10, 10, 1.5, 24
+# Years after today of the last date that a text may have.
+FUTURE = 10
 # The mean share of fewer documents is chance: with shares of 0 and 1 its standard error is up to 0.11.
 FEW = 20
 
@@ -119,6 +121,7 @@ def bins_of_dates(days):
     without a date, and for a date that is far from the central range.
     """
     known = sorted(day for day in days if day is not None)
+    known = [day for day in known if day.year <= date.today().year + FUTURE] or known  # 9999 is no date of a text
     if not known:
         return np.full(len(days), -1), []
     cut = 1 + len(known) // CUT if len(known) >= SOME else 0

@@ -347,6 +347,7 @@ def test_outputs_of_an_earlier_run_are_no_documents(tmp_path):
     for name in ("topics.csv", "run.json", "report.html"):
         (tmp_path / "deep" / "sparsemix-topics").mkdir(exist_ok=True)
         (tmp_path / "deep" / "sparsemix-topics" / name).write_text("apple apple")
+    (tmp_path / "deep" / "sparsemix-topics" / "d.html").write_text("<p>apple pear plum</p>")
     for options in ({}, {"glob": "*.html"}):
         names = read_corpus(tmp_path, words=Words(), **options).names
-        assert names == ["a.html", "b.html", "deep/c.html"]
+        assert names == ["a.html", "b.html", "deep/c.html", "deep/sparsemix-topics/d.html"]

@@ -79,7 +79,7 @@ def test_passages_follow_the_median_of_all_documents(tmp_path):
         ([f"CHAPTER {n}" for n in ("I.", "II. Of apples", "III.", "IV.")], 4), (["1", "2", "3"], 3),
         ([f"Kapitel {n}" for n in (1, 2, 3, 1, 2)], 5), (["## 1. Pears", "## 2. Plums", "## 3"], 3),
         (["I said", "I saw", "I had"], 0), (["1", "7", "3"], 0), (["Chapter I", "Chapter II"], 0),
-        (["1914", "1915", "1916"], 0), ([f"Chapter {n}" for n in (1, 2, 3, 5, 6, 10, 11)], 7),
+        (["1914", "1915", "1916"], 0), ([f"Chapter {n}" for n in (1, 2, 3, 5, 6, 8, 9)], 7),
         (["II.", "III", "IV: Figs"], 3), (["Act One", "Act Two", "Act Three Hundred"], 3),
         (["Erstes Kapitel", "Zweites Kapitel", "Letztes Kapitel."], 3),
         (3 * ["A running head"], 0), (["He said", "She said", "They said so"], 0),
@@ -107,6 +107,21 @@ def test_a_short_chapter_is_one():
     assert [title for title, _ in chapters(text)] == ["1.", "2.", "3.", "4.", "5."]
     listed = text.replace("\n\n4.", "\n\n17.\n\n3.\n\n4.")
     assert [title for title, _ in chapters(listed)][-2:] == ["4.", "5."]
+
+
+@pytest.mark.parametrize("section", ["{}", "{}.", "Section {}", "{}. Of plums"])
+@pytest.mark.parametrize("chapter", ["Chapter {}", "{}"])
+def test_chapters_win_over_their_sections_and_pages(section, chapter):
+    """Roman chapters without a word too; and pages of many words."""
+    numbers = ["I", "II", "III", "IV", "V", "VI"]
+    parts = [f"\n\n{section.format(n)}\n\n" + sentences(110, n) for n in (2, 3)]
+    book = "".join(f"\n\n{chapter.format(n)}\n\n{sentences(110, i)}{''.join(parts)}" for i, n in enumerate(numbers))
+    assert [title for title, _ in chapters(book)] == [chapter.format(n) for n in numbers]
+    pages = iter(range(1, 99))
+    paged = "".join(f"\n\n{next(pages)}\n\n{sentences(110, n)}" for n in range(12))
+    cut = paged.split("\n\n7\n\n")
+    book = f"Chapter 1\n{cut[0]}\n\nChapter 2\n\n7\n\n{cut[1]}\n\nChapter 3\n\n13\n\n{sentences(300)}"
+    assert [title for title, _ in chapters(book)] == ["Chapter 1", "Chapter 2", "Chapter 3"]
 
 
 def test_short_chapters_are_pages_or_lists():

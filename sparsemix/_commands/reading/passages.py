@@ -12,14 +12,17 @@ WORDS, LONG, UNSPACED = 300, 1500, 20
 END = re.compile(r"[.!?。！？…][\"'”’»)\]]*\s+|[。！？]|\n\s*\n")
 WORD = re.compile(rf"\S{{1,{UNSPACED}}}")
 HEADING = re.compile(
-    r"^[ \t#*_]*(?P<word>[^\W\d_]{2,20}[ \t]+)?(?P<number>\d{1,3}|[IVXLCivxlc]{1,8})(?!\w)"
-    r"(?:[.:)]?\r?$|(?(word)[ \t.:—–-]|[.:)])[^\n]{0,80}$)", re.MULTILINE
+    r"^[ \t\f#*_]*(?P<word>[^\W\d_]{2,20}[ \t\u00a0]+)?(?P<number>\d{1,3}|[IVXLCivxlc]{1,8})(?!\w)"
+    r"(?:[.:)]?[*_\r]*$|(?:(?(word)[.:)—–-]?|[.:)])[ \t])[^\n]{0,80}$)", re.MULTILINE
 )
 TITLE = re.compile(
-    r"(?:\A|\n)[ \t\r]*\n[ \t]*(?P<title>[^\W\d_][^\n\d.,;:!?\"'“”„«»()-]{3,50}?)(?=[ .\r]*\n[ \t\r]*\n)"
+    r"(?:\A|(?:\A|\n)[ \t\r]*\n)[ \t\f]*(?P<title>[^\W\d_][^\n\d.,;:!?\"'“”„«»()-]{3,50}?)(?=[ .\r]*\n[ \t\r]*\n)"
 )
 # Headings in words have at most this number of them, and share a word that has this number of occurrences for each.
 MOST_WORDS, ELSEWHERE = 4, 2
+# Numbers are those of pages if there are many, fewer words lie between them on average, and the standard deviation of
+# their distances is below this share of the mean.
+MANY, PAGE, EVEN = 10, 1000, 0.25
 # The least number of chapters, the share of headings that counts up, the numbers that may be missing between two, the
 # largest number with which a part begins, the words of a chapter, in the middle and on average (pages have fewer),
 # and the characters around a heading with an empty line.
@@ -73,20 +76,47 @@ def chapters(text):
     if the line before or after it is empty. The numbers of headings with one word count up, and may begin again in a
     next part. Numbers may be written out, as in "Erstes Kapitel".
     """
-    found = {}
+    kinds = {}
     for match in HEADING.finditer(text):
         before, after = text[max(0, match.start() - NEAR) : match.start()], text[match.end() : match.end() + NEAR]
         lines = before[len(before.rstrip()) :].count("\n"), after[: len(after) - len(after.lstrip())].count("\n")
-        if match["word"] or max(lines) > 1 or not match.start():
-            found.setdefault((match["word"] or "").strip().casefold(), []).append(match)
-    best = []
-    for matches in found.values():
-        chain = longest_chain([number_of(match["number"]) for match in matches])
-        if len(chain) >= MOST_IN_ORDER * len(matches):
-            best = max(best, with_text([matches[i] for i in chain], text), key=len)
-    best = [(" ".join(match[0].split()), match.start()) for match in best]
-    best = best if len(best) >= LEAST_CHAPTERS else written_out(text)
-    return best if len(best) >= LEAST_CHAPTERS and size_of(" ".join(text.split())) >= MEAN_WORDS * len(best) else []
+        if match["word"]:
+            kinds.setdefault(match["word"].strip().casefold(), []).append(match)
+        elif max(lines) > 1 or not match.start():
+            for kind in (None, match["number"].isdecimal()):  # sections of chapters may have the other numerals
+                kinds.setdefault(kind, []).append(match)
+    n_words = size_of(" ".join(text.split()))
+    parts = max((parts_of(matches, text, n_words) for matches in kinds.values()), key=mean_size, default=[])
+    if parts:
+        return [(" ".join(match[0].split()), match.start()) for part in parts for match in part]
+    found = written_out(text)
+    return found if len(found) >= LEAST_CHAPTERS and n_words >= MEAN_WORDS * len(found) else []
+
+
+def mean_size(parts):
+    """Mean number of the headings of a part: sections begin again in every chapter, and chapters seldom."""
+    return sum(map(len, parts)) / max(1, len(parts))
+
+
+def parts_of(matches, text, n_words):
+    """Headings that count up, a list for each part of the book; none if they are no headings of chapters."""
+    chain = longest_chain([number_of(match["number"]) for match in matches])
+    found = with_text([matches[i] for i in chain], text)
+    numbers = [number_of(match["number"]) for match in found]
+    ends = [i for i in range(1, len(found) + 1) if i == len(found) or numbers[i] <= numbers[i - 1]]
+    parts = [found[a:b] for a, b in pairwise([0, *ends])]
+    parts = [part for part in parts if len(part) > 1 or len(parts) == 1]
+    n = sum(map(len, parts))
+    counted = sum(number_of(part[-1]["number"]) - number_of(part[0]["number"]) + 1 for part in parts)
+    enough = n >= max(LEAST_CHAPTERS, MOST_IN_ORDER * counted) and len(chain) >= MOST_IN_ORDER * len(matches)
+    pages = n_words < PAGE * n and are_even(parts)
+    return parts if enough and n_words >= MEAN_WORDS * n and not pages else []
+
+
+def are_even(parts):
+    """Whether headings are many numbers alone at nearly equal distances."""
+    starts = [match.start() for part in parts for match in part if not match["word"] and match["number"].isdecimal()]
+    return len(starts) >= MANY and np.std(np.diff(starts)) < EVEN * np.mean(np.diff(starts))
 
 
 def written_out(text):

@@ -5,6 +5,7 @@ from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
+from sparsemix._commands.outputs import FILES as OUTPUTS
 from sparsemix._commands.reading.formats.extract import EXTRACTORS, read_document, read_mail
 from sparsemix._commands.reading.formats.files import ENDINGS, lines, read_whole, unpacked_name
 from sparsemix._commands.reading.formats.records import NOT_READ, Document, first_words
@@ -107,7 +108,8 @@ def seen_files(path, *patterns):
     Links to files that are gone count as files.
     """
     runs = {file.parent for file in path.rglob("run.json") if (file.parent / "topics.csv").exists()}
-    files = {file for pattern in patterns for file in path.rglob(pattern) if file.parent not in runs}
+    found = {file for pattern in patterns for file in path.rglob(pattern)}
+    files = {file for file in found if file.parent not in runs or file.name not in OUTPUTS}
     hidden = (any(part.startswith(".") for part in file.relative_to(path).parts) for file in sorted(files))
     return [
         file for file, is_hidden in zip(sorted(files), hidden, strict=True)
