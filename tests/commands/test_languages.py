@@ -20,6 +20,7 @@ from sparsemix._commands.reading.corpus import Words, read_corpus
 from sparsemix._commands.reading.words import languages
 from sparsemix._commands.reading.words.function_words import function_words
 from sparsemix._commands.reading.words.languages import language_of
+from sparsemix._commands.reading.words.tokens import Analyzer
 from sparsemix.skipgram import TokenSequences
 
 # Article 1 of the Universal Declaration of Human Rights.
@@ -82,6 +83,54 @@ def test_languages_are_recognised_and_lose_their_stop_words(tmp_path, language):
 @pytest.mark.parametrize("text", ["", "12 34", "print x", "apple pear plum", "de la musica", "per user per group"])
 def test_a_text_of_few_words_has_no_language(text):
     assert language_of(text) == ""
+
+
+@pytest.mark.usefixtures("extra")
+@pytest.mark.parametrize("length", [3, 6])
+@pytest.mark.parametrize("language", ARTICLE)
+def test_short_texts_have_the_language_that_their_corpus_makes_likely(tmp_path, language, length):
+    """Also new ones; texts without letters have none, and a few long texts keep their language."""
+    words, other = ARTICLE[language].split(), "de" if language == "en" else "en"
+    short = [" ".join(words[i : i + length]) for i in range(max(1, len(words) + 1 - length))]
+    several = [*short, *max(1, len(short) // 10) * [ARTICLE[other]], "12 34"]
+    corpus = corpus_of(tmp_path, several, stop_words=None, token_pattern=r"\S+")
+    found = [document.language for document in corpus.inputs]
+    assert found.count(other) == several.count(ARTICLE[other])
+    assert found[-1] == ""
+    # a few are likelier in a language that is close
+    assert found[: len(short)].count(language) >= 0.9 * len(short)
+    analyzer = pickle.loads(pickle.dumps(Analyzer(str, str, {language: (), other: ()}, corpus.texts.shares)))
+    assert [analyzer.language(text) for text in several] == [code or language for code in found]
+
+
+@pytest.mark.usefixtures("extra")
+@pytest.mark.parametrize("n_texts", [1, 300])
+def test_shares_of_languages_have_the_largest_likelihood(n_texts):
+    """Those of a dense EM, where languages that are not kept are equally likely; a text without letters has none."""
+    rng = np.random.default_rng(n_texts)
+    size, kept = len(languages.known()), languages.KEPT
+    dense, scores = np.empty((n_texts, size)), [0] * 2 * kept
+    for row in dense:
+        numbers, likelihoods = rng.choice(12, kept, replace=False), np.sort(rng.dirichlet(np.full(kept, 0.2)))[::-1]
+        row[:] = 0.05 / (size - kept)
+        row[numbers] = 0.95 * likelihoods
+        order = numbers[np.argsort(-row[numbers], kind="stable")]
+        scores += [*order, *row[order]]
+    shares = np.full(size, 1 / size)
+    for _ in range(languages.MOST_ROUNDS):
+        weights = dense * shares
+        weights /= weights.sum(axis=1, keepdims=True)
+        last, shares = shares, weights.mean(axis=0)
+        if np.abs(shares - last).max() < languages.CONVERGED:
+            break
+    found, learned = languages.languages_of(scores)
+    shown = np.bincount(dense.argmax(axis=1)[dense.max(axis=1) > languages.LEAST_PROBABILITY], minlength=size)
+    shares[shown < languages.LEAST_SHOWN * n_texts * shares] = 0
+    np.testing.assert_allclose(learned, shares + (1 - shares.sum()) / size, atol=1e-9)
+    weights = dense * learned
+    sure = weights.max(axis=1) > languages.LEAST_PROBABILITY * weights.sum(axis=1)
+    codes = np.where(sure, languages.known()[weights.argmax(axis=1)], "")
+    assert found == ["", *codes]
 
 
 @pytest.mark.usefixtures("extra")
@@ -298,7 +347,7 @@ def test_texts_outside_the_main_language_are_told(numbers, told):
 @pytest.mark.usefixtures("extra")
 @pytest.mark.parametrize("given", ["de", "German", "DE"])
 def test_texts_of_one_language_are_kept(tmp_path, capsys, given):
-    (tmp_path / "file.txt").write_text("\n".join([*3 * [ARTICLE["fr"]], *9 * [ARTICLE["de"]], "12 34 ab", "12 34 ab"]))
+    (tmp_path / "file.txt").write_text("\n".join([*3 * [ARTICLE["fr"]], *9 * [ARTICLE["de"]], "12 34 /", "12 34 /"]))
     main(["topics", str(tmp_path / "file.txt"), "--language", given, "--max-df", "1.0", "--max-iter", "1",
           "--output", str(tmp_path / "out")])  # fmt: skip
     said = capsys.readouterr()

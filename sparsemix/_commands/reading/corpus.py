@@ -255,7 +255,7 @@ def choose_words(vectorizer, words, texts, languages, encoding, facts):
     skipped, facts["stop words"] = find_stop_words(words.stop_words, encoding, languages, learned)
     more = {composed_lower(word.strip()) for word in words.skip}
     skipped, main = {language: listed | more for language, listed in skipped.items()}, next(iter(skipped))
-    analyzer = Analyzer(prepare, tokenizer, skipped)
+    analyzer = Analyzer(prepare, tokenizer, skipped, texts.shares)
     analyzer.unspaced = unspaced_languages(analyzer, texts, languages)
     if analyzer.unspaced:
         facts["segmented texts"] = ", ".join(f"words of {one} by {PACKAGES[one][0]}" for one in analyzer.unspaced)

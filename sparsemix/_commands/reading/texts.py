@@ -9,7 +9,7 @@ import numpy as np
 from sparsemix._commands.reading.formats.files import scratch_file
 from sparsemix._commands.reading.formats.records import COPY, NO_TEXT, OTHER_LANGUAGE
 from sparsemix._commands.reading.passages import passages, size_of
-from sparsemix._commands.reading.words.languages import language_of
+from sparsemix._commands.reading.words.languages import languages_of, likeliest
 
 # Characters of each text that the report can show.
 EXCERPT = 2000
@@ -20,12 +20,13 @@ class Texts:
 
     ``rows`` has the number of the document of each text, which is several texts if it is cut into passages. ``sizes``
     has the words of whole texts. Passages have ``places``, their numbers in the document, and titles of ``chapters``.
+    ``shares`` are those of the languages.
     """
 
     def __init__(self, folder=None):
         self.file = scratch_file(self, folder)
         self.ends, self.sizes, self.rows = array("q", [0]), array("q"), None
-        self.bounds = self.places = self.chapters = None
+        self.bounds = self.places = self.chapters = self.shares = None
 
     def append(self, text, size):
         """Add a text with this number of words."""
@@ -81,17 +82,22 @@ def read_texts(documents, folder, drop_copies, wanted=None):
     Texts in another language than the wanted one, or in none that is recognised, are left out.
     """
     texts, inputs, first = Texts(folder), [], {}
-    for number, document in enumerate(documents):
+    scores, hashes = array("f"), array("q")
+    for document in documents:
         plain = " ".join(document.text.casefold().split())
-        missing, original = document.missing or ("" if plain else NO_TEXT), number
-        language = language_of(document.text)
+        texts.append(document.text, size_of(plain))
+        inputs.append(replace(document, text="", missing=document.missing or ("" if plain else NO_TEXT)))
+        scores.extend(likeliest(document.text))
+        hashes.append(hash(plain))
+    languages, texts.shares = languages_of(scores)
+    for number, language in enumerate(languages):
+        missing, original = inputs[number].missing, number
         if not missing and wanted is not None and language != wanted:
             missing = OTHER_LANGUAGE
         if not missing:
-            original = first.setdefault(hash(plain), number)
+            original = first.setdefault(hashes[number], number)
             missing = COPY if drop_copies and original < number else ""
-        texts.append(document.text, size_of(plain))
         copy_of = original if original < number else -1
-        inputs.append(replace(document, text="", missing=missing, copy_of=copy_of, language=language))
+        inputs[number] = replace(inputs[number], missing=missing, copy_of=copy_of, language=language)
     texts.keep(np.array([number for number, document in enumerate(inputs) if not document.missing], dtype=int))
     return texts, inputs

@@ -56,11 +56,12 @@ class Analyzer:
     """Split a text into words by its language: by its segmenter, and without its stop words.
 
     ``skipped`` has the stop words by language, the main one first; texts in further languages are read as the main one.
-    ``unspaced`` are the languages whose texts are segmented.
+    ``shares`` are those of the languages in the corpus; ``unspaced`` are the languages whose texts are segmented.
     """
 
-    def __init__(self, prepare, tokenizer, skipped, unspaced=()):
-        self.prepare, self.tokenizer, self.skipped, self.unspaced = prepare, tokenizer, skipped, unspaced
+    def __init__(self, prepare, tokenizer, skipped, shares=1, unspaced=()):
+        self.prepare, self.tokenizer, self.skipped = prepare, tokenizer, skipped
+        self.shares, self.unspaced = shares, unspaced
 
     def __call__(self, text):
         """The words of a text in their order."""
@@ -69,7 +70,7 @@ class Analyzer:
 
     def language(self, text):
         """The language as which a text is read."""
-        return own_language(language_of(text) if len(self.skipped) > 1 else "", self.skipped)
+        return own_language(language_of(text, self.shares) if len(self.skipped) > 1 else "", self.skipped)
 
     def prepared(self, text, language):
         """The text cleaned, with spaces between its words."""
