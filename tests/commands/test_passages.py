@@ -12,8 +12,9 @@ import pytest
 
 from sparsemix.__main__ import main
 from sparsemix._commands.quality import fillers, likenesses
+from sparsemix._commands.reading.chapters import chapters, number_of
 from sparsemix._commands.reading.corpus import Fields, Words, read_corpus
-from sparsemix._commands.reading.passages import chapters, number_of, spans
+from sparsemix._commands.reading.passages import spans
 
 ALL = Words(stop_words=None)
 
