@@ -28,11 +28,9 @@ class SharesTable:
 
     found = ("tokens", "held_out", "topic", "document_share", "topics", "name", "name_share")
 
-    def __init__(self, corpus, held_out, keys, columns, about):
-        self.keys, self.about = keys, about
-        self.tokens = np.asarray(corpus.counts.sum(axis=1), dtype=np.float64).ravel()
-        self.held = np.isin(np.arange(len(self.tokens)), held_out)
-        self.file = scratch_file(self, corpus.folder)
+    def __init__(self, folder, tokens, held, keys, columns, about):
+        self.tokens, self.held, self.keys, self.about = tokens, held, keys, about
+        self.file = scratch_file(self, folder)
         self.first = None  # row of the corpus with which the unit begins that is not written
         self.write([[*columns, *self.found]])
 
@@ -73,7 +71,7 @@ class SharesTable:
 class DocumentsTable(SharesTable):
     """documents.csv: a row for each document of the input, also for those that are left out."""
 
-    def __init__(self, corpus, held_out):
+    def __init__(self, corpus, tokens, held):
         self.inputs, self.numbers = corpus.inputs, corpus.numbers
         self.optional = [name for name in ("date", "group") if corpus.known(name)]
         self.optional += ["language"] if corpus.languages else []
@@ -81,7 +79,8 @@ class DocumentsTable(SharesTable):
         self.n_written = 0
         columns = ["number", "file", "row", "id", *self.optional]
         self.found = (*self.found, "copy_of", "left_out")
-        super().__init__(corpus, held_out, corpus.numbers, columns, lambda i: self.place(corpus.numbers[i]))
+        numbers = corpus.numbers
+        super().__init__(corpus.folder, tokens, held, numbers, columns, lambda i: self.place(numbers[i]))
 
     def unit(self):
         """The row of a document, after those that are left out before it."""
@@ -122,22 +121,23 @@ class DocumentsTable(SharesTable):
 
 def tables_of_documents(corpus, held_out):
     """The tables of documents and, if they are cut, of chapters and passages, by their file names."""
-    tables = {DOCUMENTS: DocumentsTable(corpus, held_out)}
+    tokens = np.asarray(corpus.counts.sum(axis=1), dtype=np.float64).ravel()
+    held = np.isin(np.arange(len(tokens)), held_out)
+    tables = {DOCUMENTS: DocumentsTable(corpus, tokens, held)}
     if not corpus.is_cut:
         return tables
     numbers, places, titles = corpus.numbers, corpus.texts.places, corpus.texts.chapters
-    at = positions(corpus.numbers, tables[DOCUMENTS].tokens)
+    at = positions(numbers, tokens)
 
     def about(i):
         return [numbers[i] + 1, cell(corpus.inputs[numbers[i]].name), cell(titles[i])]
 
     if any(titles):
-        new = (np.diff(numbers, prepend=-1) != 0) | np.append(True, titles[1:] != titles[:-1])
         tables[CHAPTERS] = SharesTable(
-            corpus, held_out, np.cumsum(new), ["number", "id", "chapter"], about
+            corpus.folder, tokens, held, np.cumsum(corpus.texts.begins), ["number", "id", "chapter"], about
         )
     tables[PASSAGES] = SharesTable(
-        corpus, held_out, np.arange(len(numbers)), ["number", "id", "chapter", "passage", "position"],
+        corpus.folder, tokens, held, np.arange(len(numbers)), ["number", "id", "chapter", "passage", "position"],
         lambda i: [*about(i), places[i], f"{at[i]:.4f}"],
     )  # fmt: skip
     return tables

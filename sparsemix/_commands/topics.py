@@ -236,7 +236,9 @@ def fit_runs(model, data, options, corpus, watched):
         seed = options.random_state if last else (options.random_state + i) % (1 << 32)
         other = clone(first).set_params(random_state=seed, init_params=start, verbose=0)
         other._stop_after = options.seconds
-        other, more, whole = fit(other, data, "the topics are those of the first seed", **watched)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the first fit has warned
+            other, more, whole = fit(other, data, "the topics are those of the first seed", **watched)
         seconds += more
         if not whole:
             return first, seconds, NotAgain("interrupted")

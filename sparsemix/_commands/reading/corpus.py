@@ -3,7 +3,6 @@
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from itertools import pairwise
 
 import numpy as np
 from scipy import sparse
@@ -87,9 +86,9 @@ class Corpus:
         """The chapter of each passage of a single document that has at most ``MOST_BINS``; else None."""
         if not self.is_cut or self.numbers[0] != self.numbers[-1]:
             return None
-        titles, seen, found = self.texts.chapters, Counter(), []
-        for i, title in enumerate(titles):
-            seen[title] += not i or title != titles[i - 1]  # numbers of chapters begin again in each part of a book
+        seen, found = Counter(), []
+        for title, begins in zip(self.texts.chapters, self.texts.begins, strict=True):
+            seen[title] += begins
             found.append((title or "before the first chapter") + (f" ({seen[title]})" if seen[title] > 1 else ""))
         return found if 1 < len(set(found)) <= MOST_BINS else None
 
@@ -242,9 +241,8 @@ def cut(texts, n_words, by_default):
     what = "the text has" if n == 1 else f"half of the {n:,} documents have at least"
     long = f", since {what} {median:,.0f} words" if by_default else ""
     facts = {"passages": f"{len(texts):,} of about {n_words} words{long} (--passages 0 keeps documents whole)"}
-    begins = pairwise([(-1, ""), *zip(texts.rows.tolist(), texts.chapters, strict=True)])
-    if titled := [row for before, (row, title) in begins if title and before != (row, title)]:
-        facts["chapters"] = f"{len(titled):,} in {len(set(titled)):,} of {n:,} documents"
+    if len(titled := texts.rows[texts.begins & (texts.chapters != "")]):
+        facts["chapters"] = f"{len(titled):,} in {len(np.unique(titled)):,} of {n:,} documents"
     return facts
 
 

@@ -59,6 +59,11 @@ class Texts:
         self.rows, self.bounds, self.sizes = np.array(rows), np.array(bounds), None
         self.places, self.chapters = np.array(places), np.array(titles, dtype=object)
 
+    @property
+    def begins(self):
+        """Whether each passage begins a chapter or document; titles of chapters recur in the parts of a book."""
+        return np.append(True, (np.diff(self.rows) != 0) | (self.chapters[1:] != self.chapters[:-1]))
+
     def __len__(self):
         return len(self.rows)
 
