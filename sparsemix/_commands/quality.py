@@ -8,7 +8,7 @@ import numpy as np
 from sparsemix._commands.topics_options import DOCUMENTS_OF_A_TOPIC, IN_ORDER, MOST_TOPICS, ROOT_OF_A_TOPIC
 from sparsemix.metrics import distinctive_words
 from sparsemix.metrics._completion import completion_by_document
-from sparsemix.topics._consensus import match, roots
+from sparsemix.topics._edit.consensus import match, roots
 
 # With fewer tokens per topic, topics would be noise. Texts with fewer tokens than SHORT on average need more: two fits
 # to titles of manual pages agree in 0.67 (mean Bhattacharyya coefficient) with 500 tokens per topic, in 0.8 with 1,500.

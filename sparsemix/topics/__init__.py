@@ -3,7 +3,7 @@
 from sparsemix.topics._choose import choose_n_topics
 from sparsemix.topics._collapsed.collapsed_lda import CollapsedLDA
 from sparsemix.topics._collapsed.sparse_scvb0_lda import SparseSCVB0LDA
-from sparsemix.topics._consensus import consensus_topics
+from sparsemix.topics._edit.consensus import consensus_topics
 from sparsemix.topics._gibbs_lda import GibbsLDA
 from sparsemix.topics._variational.sparse_lda import SparseLDA
 

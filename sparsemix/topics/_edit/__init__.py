@@ -1,0 +1,1 @@
+"""Functions of fitted topic models: consensus of several fits."""
