@@ -42,6 +42,7 @@ from sparsemix._models.topics.sweep_models import GibbsModel as GibbsTopics
 from sparsemix._models.topics.sweep_models import SecondOrderModel, UncollapsedModel, ZeroOrderModel
 from sparsemix._models.topics.variational_model import TopicModel
 from sparsemix.datasets import make_sparse_lda
+from sparsemix.topics import WordPrior
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,7 +157,7 @@ class Case:
 
     def has(self, *names):
         """Whether it has all these parameters."""
-        return set(names) <= set(self.estimator.get_params())
+        return set(names) <= set(self.estimator.get_params(deep=False))
 
     def can(self, *names):
         """Whether it has all these methods."""
@@ -170,7 +171,7 @@ class Case:
     @property
     def learns_priors(self):
         """Whether it learns a prior."""
-        params = self.estimator.get_params()
+        params = self.estimator.get_params(deep=False)
         chosen = (params.get(name) for name in ("doc_topic_prior", "topic_word_prior"))
         return any(isinstance(value, str) and value == "learned" for value in chosen)
 
@@ -220,6 +221,10 @@ def multinomial(name, **params):
 def bernoulli(name, **params):
     defaults = {"inference": "vb", "n_nonzero": 2, "max_iter": 3, "tol": 0.0, "batch_size": 20, "random_state": 0}
     return Case(name, SparseBernoulliMixture(K, **(defaults | params)), FLAGS, LinearMixture)
+
+
+# Priors of topics over words: a sparse and a dense table.
+SEEDS, EXCLUDES = WordPrior(seeds={"first": [0]}), WordPrior(exclude={0: [0]}, word_prior=0.1)
 
 
 def lda(name, **params):
@@ -349,6 +354,14 @@ CASES = [
     scvb0("scvb0 mhw steps memoized", "mhw", "memoized", local_step_size=(10.0, 0.9)),
     scvb0("scvb0 mhw after steps", "mhw", "online", init_params="uniform", batch_size=1),
     scvb0("scvb0 mini-epochs", "mhw", "online", local_step_size=(10.0, 0.9), mini_epoch=(40, 2)),
+    scvb0("scvb0 gibbs seeds", "gibbs", "online", topic_word_prior=SEEDS),
+    scvb0("scvb0 dense seeds", "dense", "memoized", topic_word_prior=SEEDS, init_params="random"),
+    scvb0("scvb0 gibbs excludes", "gibbs", "memoized", topic_word_prior=EXCLUDES, init_params="random"),
+    lda("lda seeds", topic_word_prior=SEEDS),
+    lda("lda online excludes", learning_method="online", topic_word_prior=EXCLUDES, n_nonzero=None),
+    collapsed("gibbs seeds", "gibbs", topic_word_prior=SEEDS),
+    collapsed("cvb exact seeds", "cvb_exact", topic_word_prior=SEEDS),
+    chains("chains excludes", "collapsed", topic_word_prior=EXCLUDES),
     collapsed("cvb0", "cvb0"),
     collapsed("cvb0 priors", "cvb0", **LEARNED, max_iter=13),
     collapsed("cvb", "cvb", doc_topic_prior=PRIOR),

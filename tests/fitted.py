@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.base import BaseEstimator
 
 # Fits of a few epochs on purpose: they are compared with each other, not brought to convergence.
 few_epochs = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -49,6 +50,8 @@ def assert_same(first, second, but=()):
             np.testing.assert_array_equal(value, second[name], strict=True, err_msg=name)
         elif sparse.issparse(value):
             np.testing.assert_array_equal(value.toarray(), second[name].toarray(), strict=True, err_msg=name)
+        elif isinstance(value, BaseEstimator):  # a parameter with parameters
+            assert repr(value) == repr(second[name]), name
         else:
             np.testing.assert_equal(value, second[name], err_msg=name)
 
@@ -89,7 +92,7 @@ def assert_unchanged(est, before, rows):
 
 def assert_never_fitted(est):
     """Nothing but parameters."""
-    assert sorted(vars(est)) == sorted(est.get_params())
+    assert sorted(vars(est)) == sorted(est.get_params(deep=False))
     assert attributes(est) == {}
 
 

@@ -331,7 +331,7 @@ def topics_bound(X, resp, theta, word_topic, alpha, eta):
     """Evidence lower bound of latent Dirichlet allocation for any responsibilities and Dirichlet parameters.
 
     ``resp`` (nnz, K) belongs to the entries of ``X`` in order, rows sum to one; ``theta`` is (N, K), ``word_topic``
-    (V, K).
+    (V, K); ``eta`` is a number, or (V, K).
     """
     log_pi = psi(theta) - psi(theta.sum(axis=1, keepdims=True))
     log_phi = psi(word_topic) - psi(word_topic.sum(axis=0))
@@ -341,8 +341,9 @@ def topics_bound(X, resp, theta, word_topic, alpha, eta):
             used = resp[e] > 0
             score = log_pi[d] + log_phi[X.indices[e]] - np.log(np.where(used, resp[e], 1.0))
             out += X.data[e] * (resp[e, used] @ score[used])
-    for parameters, logs, prior in [(theta, log_pi, alpha), (word_topic.T, log_phi.T, np.full(len(word_topic), eta))]:
-        for a, log in zip(parameters, logs, strict=True):
+    alphas, etas = np.broadcast_to(alpha, theta.shape), np.broadcast_to(eta, word_topic.shape).T
+    for parameters, logs, priors in [(theta, log_pi, alphas), (word_topic.T, log_phi.T, etas)]:
+        for a, log, prior in zip(parameters, logs, priors, strict=True):
             out += (prior - a) @ log + log_normalizer(prior) - log_normalizer(a)
     return out
 

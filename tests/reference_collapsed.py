@@ -34,8 +34,10 @@ def cvb_sweep(corpus, alpha, beta, gamma, means, variances=None, weight=None, ex
     """One sweep in place; N_jk (n, K), the sum of c |change| and the entropy. Without variances it is CVB0.
 
     The totals are summed again from the table for every type; ``exclude`` False leaves the own token in all counts.
+    ``beta`` is a number, or one for each word and topic.
     """
     indptr, indices, counts = corpus
+    beta = np.broadcast_to(beta, means.shape)
     doc_topic, change, entropy = np.zeros((len(indptr) - 1, gamma.shape[1])), 0.0, 0.0
     for d in range(len(indptr) - 1):
         w, mine = 1.0 if weight is None else weight[d], slice(indptr[d], indptr[d + 1])
@@ -44,8 +46,8 @@ def cvb_sweep(corpus, alpha, beta, gamma, means, variances=None, weight=None, ex
             copy = min(c, 1.0) * exclude
             word_copy = copy * min(w, 1.0)
             y = alpha + without(counts[mine] @ gamma[mine], own, copy)
-            x = beta + without(means[indices[e]], own, word_copy)
-            z = len(means) * beta + without(means.sum(axis=0), own, word_copy)
+            x = beta[indices[e]] + without(means[indices[e]], own, word_copy)
+            z = beta.sum(axis=0) + without(means.sum(axis=0), own, word_copy)
             log_weights = np.log(y) + np.log(x) - np.log(z)
             if variances is not None:
                 log_weights -= without(counts[mine] @ (gamma[mine] * (1 - gamma[mine])), spread, copy) / (2 * y**2)
@@ -87,8 +89,9 @@ def cvb_bound(corpus, alpha, beta, gamma, n_words, weight=None):
     """E_q[log p(z, w)] + H(q) with these expectations."""
     indptr, _, counts = corpus
     means, variances = fields(corpus, gamma, n_words, weight)
+    beta = np.broadcast_to(beta, means.shape)
     each = np.vectorize(expected_log_gamma)
-    out = each(means, variances, beta).sum() - each(means.sum(axis=0), variances.sum(axis=0), n_words * beta).sum()
+    out = each(means, variances, beta).sum() - each(means.sum(axis=0), variances.sum(axis=0), beta.sum(axis=0)).sum()
     for d in range(len(indptr) - 1):
         w, mine = 1.0 if weight is None else weight[d], slice(indptr[d], indptr[d + 1])
         c, g = counts[mine], gamma[mine]
@@ -104,14 +107,14 @@ def cvb_bound(corpus, alpha, beta, gamma, n_words, weight=None):
 def log_joint(documents, topics, alpha, beta, n_words):
     """log p(z, w): Polya's urn for the topics of each document and for the words of each topic, token by token."""
     n_components, out = len(alpha), 0.0
-    words = np.zeros((n_components, n_words))
+    words, beta = np.zeros((n_components, n_words)), np.broadcast_to(beta, (n_words, n_components)).T
     position = 0
     for document in documents:
         own = np.zeros(n_components)
         for word in document:
             k = topics[position]
             out += np.log((alpha[k] + own[k]) / (alpha.sum() + own.sum()))
-            out += np.log((beta + words[k, word]) / (n_words * beta + words[k].sum()))
+            out += np.log((beta[k, word] + words[k, word]) / (beta[k].sum() + words[k].sum()))
             own[k] += 1
             words[k, word] += 1
             position += 1
@@ -148,12 +151,12 @@ def exact_cvb_update(documents, gamma, token, alpha, beta, n_words):
     """The responsibilities of one token that maximise the collapsed bound, all others fixed ([TNW07] Eq. 14)."""
     owner, words = flat(documents)
     others = np.arange(len(owner)) != token
-    out = np.empty(len(alpha))
+    out, beta = np.empty(len(alpha)), np.broadcast_to(beta, (n_words, len(alpha)))
     for k in range(len(alpha)):
         same_document, same_word = others & (owner == owner[token]), others & (words == words[token])
         out[k] = exact_expectation(np.log, gamma[same_document, k], alpha[k])
-        out[k] += exact_expectation(np.log, gamma[same_word, k], beta)
-        out[k] -= exact_expectation(np.log, gamma[others, k], n_words * beta)
+        out[k] += exact_expectation(np.log, gamma[same_word, k], beta[words[token], k])
+        out[k] -= exact_expectation(np.log, gamma[others, k], beta[:, k].sum())
     return np.exp(out - logsumexp(out))
 
 
@@ -161,10 +164,12 @@ def exact_cvb_bound(documents, gamma, alpha, beta, n_words):
     """E_q[log p(z, w)] + H(q), exactly."""
     owner, words = flat(documents)
     out = -float((gamma * np.log(np.maximum(gamma, 1e-300))).sum())
+    beta = np.broadcast_to(beta, (n_words, len(alpha)))
     for k in range(len(alpha)):
-        out += gammaln(n_words * beta) - exact_expectation(gammaln, gamma[:, k], n_words * beta)
+        total = beta[:, k].sum()
+        out += gammaln(total) - exact_expectation(gammaln, gamma[:, k], total)
         for v in range(n_words):
-            out += exact_expectation(gammaln, gamma[words == v, k], beta) - gammaln(beta)
+            out += exact_expectation(gammaln, gamma[words == v, k], beta[v, k]) - gammaln(beta[v, k])
         for d in range(len(documents)):
             out += exact_expectation(gammaln, gamma[owner == d, k], alpha[k]) - gammaln(alpha[k])
     lengths = np.array([len(document) for document in documents])

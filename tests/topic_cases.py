@@ -159,8 +159,8 @@ def counter():
 
 def assert_valid(est, rows):
     """Everything finite, proportions and weights distributions, as many counts as tokens."""
-    tokens, n_words = float(rows.sum()), np.shape(rows)[1]
-    assert est.components_.shape == (est.n_components, n_words)
+    tokens = float(rows.sum())
+    assert est.components_.shape == (est.n_components, np.shape(rows)[1])
     assert np.isfinite(est.components_).all()
     assert (est.components_ > 0).all()
     assert est.doc_topic_prior_.shape == est.topic_weights_.shape == (est.n_components,)
@@ -173,15 +173,16 @@ def assert_valid(est, rows):
     if isinstance(est, SparseSCVB0LDA):
         stats = est._fitted.stats
         np.testing.assert_allclose(stats["mass"], tokens, rtol=1e-6)
-        np.testing.assert_allclose(stats["count"].sum(), tokens, rtol=1e-3)  # starts leave out tiny shares
-        sums = est.components_.sum(axis=1, dtype=float) - n_words * est.topic_word_prior_
-        np.testing.assert_allclose(sums, stats["count"], rtol=1e-3, atol=1e-5 * tokens)
+        np.testing.assert_allclose(stats.learned_count.sum(), tokens, rtol=1e-3)  # starts leave out tiny shares
+        sums = (est.components_ - est.topic_word_prior_).sum(axis=1, dtype=float)
+        np.testing.assert_allclose(sums, stats.learned_count, rtol=1e-3, atol=1e-5 * tokens)
         return
     assert all(np.isfinite(value) for record in est.history_ for value in record.values())
     if isinstance(est, (CollapsedLDA, GibbsLDA)):
-        sums = est.components_.sum(axis=0, dtype=float) - est.n_components * est.topic_word_prior_
+        sums = (est.components_ - est.topic_word_prior_).sum(axis=0, dtype=float)
         totals = np.asarray(rows.sum(axis=0)).ravel()
         np.testing.assert_allclose(sums, totals, rtol=1e-4, atol=1e-5 * tokens)
     elif est.learning_method != "online":
         np.testing.assert_allclose(est._fitted.stats["tokens"], tokens, rtol=1e-5)
-        np.testing.assert_allclose(est._fitted.stats["count"].sum(), tokens, rtol=1e-3)  # starts leave out tiny shares
+        counts = est._fitted.stats.learned_count
+        np.testing.assert_allclose(counts.sum(), tokens, rtol=1e-3)  # starts leave out tiny shares

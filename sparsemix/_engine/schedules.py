@@ -109,9 +109,9 @@ class Batch:
         """One batch per epoch."""
         yield slice(0, self.n_rows)
 
-    def absorb(self, stats, new):  # noqa: ARG002
+    def absorb(self, stats, new):
         """S = s; only this rule returns the batch's own statistics."""
-        return new
+        return new if stats.prior is None else new.hold(stats.prior)
 
     def over(self, plan):
         """The units of a plan form one batch."""

@@ -109,11 +109,12 @@ class PackedCounts:
         """The counts times a factor, in place unless they are read-only."""
         return multiplied(self.writeable(), factor)
 
-    def plus(self, other, factor, signed=False):  # noqa: ARG002
-        """The counts plus ``factor`` times others; a CSR table after a subtraction."""
+    def plus(self, other, factor, signed=False):
+        """The counts plus ``factor`` times others; a CSR table after a subtraction, unless that is ``signed``."""
         other = sparse.csr_array(other.tocsr())
         if factor < 0.0:
-            return self.tocsr() + other * self.dtype.type(factor)
+            less = self.tocsr() + other * self.dtype.type(factor)
+            return PackedCounts.of(less) if signed else less
         table = self.writeable()
         other.sum_duplicates()
         table.add(other, factor)

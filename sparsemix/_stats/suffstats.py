@@ -8,6 +8,8 @@ from sparsemix._stats.sums import added, as_sums
 
 # Larger pending factors are applied to the arrays: added values are divided by them, and tables by word are float32.
 LARGEST_FACTOR = 1e9
+# Smaller parts of a constant part are not restored: factors that should be one have them.
+ROUND_OFF = 1e-12
 
 
 class SufficientStatistics:
@@ -35,6 +37,8 @@ class SufficientStatistics:
     ----------
     n_rows : int
         Rows visited for these sums, regardless of weight; added statistics add it.
+    prior : PriorCounts or None
+        Constant part of ``word_topic`` and ``count``, which ``scale`` and ``clear`` do not change. A sum has it once.
 
     Notes
     -----
@@ -42,6 +46,9 @@ class SufficientStatistics:
     word have a separate factor, and ``unfolded`` reads them without applying it. Two statistics compare and add by
     value, whatever their pending factors.
     """
+
+    prior = None
+    _held = 1.0  # share of the constant part that is in the sums; reads restore it to one
 
     def __init__(self, by_component, shared, shift=None, by_word=None):
         self._by_component = dict(by_component)
@@ -75,6 +82,13 @@ class SufficientStatistics:
         self._fold_words()
         self._by_word[name] = value
 
+    def replace_counts(self, word_topic, count):
+        """Replace ``word_topic`` and ``count`` by those of the rows; the constant part is added to them."""
+        self.replace("word_topic", word_topic)
+        self.fold()
+        self._by_component["count"] = count
+        self._held = 0.0
+
     def put_sums(self, name, value):
         """Replace sums by component by others of the same shape; sparse may replace dense."""
         self.fold()
@@ -97,11 +111,14 @@ class SufficientStatistics:
         return self._by_word[name] if as_sums(self._by_word[name]).is_deferred else None
 
     def settle(self):
-        """Compute deferred sums; call this before their source tables change."""
+        """Compute deferred sums; call this before their source tables change. Make the constant part whole."""
         for name, value in self._by_word.items():
             if as_sums(value).is_deferred:
                 self._by_word[name], totals = value.rows()
                 self._by_component["count"] += totals
+        if self.prior is not None and abs(1.0 - self._held) > ROUND_OFF:
+            self._add_prior(1.0 - self._held)
+            self._held = 1.0
 
     def follow(self, old, copied):
         """Let deferred sums that refer to tables of ``old`` refer to its copy."""
@@ -184,6 +201,8 @@ class SufficientStatistics:
             {name: by_word(value) for name, value in self._by_word.items()},
         )
         out._factor, out._word_factor, out.n_rows = self._factor, self._word_factor, self.n_rows
+        if self.prior is not None:
+            out.prior, out._held = self.prior, self._held
         return out
 
     def copy(self):
@@ -191,18 +210,42 @@ class SufficientStatistics:
         return self._map(copied)
 
     def zeros_like(self):
-        """The same arrays, all zero."""
+        """The same arrays, all zero but for the constant part."""
         out = self._map(zeros, zeros, zeros)
         out._factor = out._word_factor = 1.0
+        out._held = 0.0
         return out
 
     def clear(self):
-        """Zero all sums, in place."""
+        """Zero all sums but for the constant part, in place."""
         for arrays in (self._by_component, self._by_word, self._shared):
             for name, value in arrays.items():
                 arrays[name] = as_sums(value).cleared()
         self._factor = self._word_factor = 1.0
+        self._held = 0.0
         return self
+
+    # -- the constant part
+
+    def hold(self, prior):
+        """Make these ``PriorCounts`` the constant part, in place of earlier ones; None for no constant part."""
+        if self.prior is not None:
+            self.settle()
+            self._add_prior(-1.0)
+        self.prior, self._held = prior, 0.0
+        return self
+
+    def _add_prior(self, share):
+        """Add a share of the constant part to the sums."""
+        words, count = self._by_word["word_topic"], self._by_component["count"]
+        packed = not isinstance(words, np.ndarray)  # keeps its form; dense tables stay without negative round-off
+        self._by_word["word_topic"] = added(words, self.prior.table, share / self._word_factor, signed=packed)
+        self._by_component["count"] = added(count, self.prior.totals, share / self._factor)
+
+    @property
+    def learned_count(self):
+        """``count`` without the constant part: that of the rows."""
+        return self["count"] if self.prior is None else self["count"] - self.prior.totals
 
     def check_alike(self, other):
         """Raise if the statistics belong to another model: other names, other shapes or another shift."""
@@ -228,7 +271,9 @@ class SufficientStatistics:
             for _, value in self._arrays():
                 value *= 0.0
             self._factor = self._word_factor = 1.0
+            self._held = 0.0
             return self
+        self._held *= factor
         self._factor *= factor
         self._word_factor *= factor
         if not 1.0 / LARGEST_FACTOR < self._factor < LARGEST_FACTOR:
@@ -243,6 +288,8 @@ class SufficientStatistics:
         if abs(factor) == 1.0:  # the statistics themselves, not a share of them
             self.n_rows += int(factor) * other.n_rows
         totals = self._add_deferred(other, factor)
+        if other.prior is not None:
+            self._held += factor * other._held
         for name, value in self._by_word.items():
             if name not in totals:
                 of_words = factor * other._word_factor / self._word_factor
@@ -273,10 +320,12 @@ class SufficientStatistics:
         for fold, factor in ((self.fold, self._factor), (self._fold_words, self._word_factor)):
             if not LARGEST_FACTOR**-0.5 < factor < LARGEST_FACTOR**0.5:
                 fold()  # now, so that neither call folds
-        factors, n_rows = (self._factor, self._word_factor), self.n_rows
+        numbers = self._factor, self._word_factor, self._held, self.n_rows
         arrays = [(of, of.copy()) for of in (self._by_component, self._by_word, self._shared)]
         values = [(value, copied(value)) for of in (self._by_component, self._shared) for value in of.values()]
         undo_rows = [as_sums(value).kept(as_sums(other._by_word[name])) for name, value in self._by_word.items()]
+        if self.prior is not None:
+            undo_rows.append(as_sums(self._by_word["word_topic"]).kept(as_sums(self.prior.table)))
 
         def undo():
             for of, before in arrays:
@@ -285,7 +334,7 @@ class SufficientStatistics:
                 value[...] = before
             for undo_of in undo_rows:
                 undo_of()
-            (self._factor, self._word_factor), self.n_rows = factors, n_rows
+            self._factor, self._word_factor, self._held, self.n_rows = numbers
 
         return undo
 
@@ -317,7 +366,9 @@ class SufficientStatistics:
 
     def take(self, components):
         """The given components, in that order; shared sums are unchanged."""
-        return self._map(lambda value: copied(value[components]), by_word=lambda value: value[:, components])
+        out = self._map(lambda value: copied(value[components]), by_word=lambda value: columns(value, components))
+        out.prior = None if self.prior is None else self.prior.taken(components)
+        return out
 
     def put(self, components, other, factors, kept=0.0):
         """Set the given components to ``kept`` times themselves plus ``factors`` times those of ``other``."""
@@ -326,6 +377,11 @@ class SufficientStatistics:
             theirs = other[name]
             value[components] = kept * value[components] + theirs * factors.reshape(-1, *[1] * (theirs.ndim - 1))
         return self
+
+
+def columns(value, components):
+    """These components of sums by word, in the order of C if dense."""
+    return np.ascontiguousarray(value[:, components]) if isinstance(value, np.ndarray) else value[:, components]
 
 
 def copied(value):

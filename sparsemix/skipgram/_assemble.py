@@ -10,8 +10,9 @@ from sparsemix._estimator.input.checks import of_positive_weight
 from sparsemix._models.skipgram.samplers import DenseSampler, WalkerSampler
 from sparsemix._models.skipgram.stochastic_model import Annealing, StochasticSkipGramModel
 from sparsemix._models.skipgram.sweep_models import GibbsSkipGramModel, WalkingSkipGramModel
-from sparsemix.topics._assemble import given_topics, prior_of_topics, prior_of_words
+from sparsemix.topics._assemble import given_topics, prior_of_topics
 from sparsemix.topics._start import NOISE_SHAPE
+from sparsemix.topics._word_prior import prior_of_words
 
 # Default prior of a context word, per place of a window.
 PRIOR_OF_A_PLACE = 0.01

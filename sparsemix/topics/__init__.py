@@ -6,5 +6,8 @@ from sparsemix.topics._collapsed.sparse_scvb0_lda import SparseSCVB0LDA
 from sparsemix.topics._edit.consensus import consensus_topics
 from sparsemix.topics._gibbs_lda import GibbsLDA
 from sparsemix.topics._variational.sparse_lda import SparseLDA
+from sparsemix.topics._word_prior import WordPrior
 
-__all__ = ["CollapsedLDA", "GibbsLDA", "SparseLDA", "SparseSCVB0LDA", "choose_n_topics", "consensus_topics"]
+__all__ = [
+    "CollapsedLDA", "GibbsLDA", "SparseLDA", "SparseSCVB0LDA", "WordPrior", "choose_n_topics", "consensus_topics",
+]  # fmt: skip

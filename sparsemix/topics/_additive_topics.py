@@ -12,7 +12,7 @@ from sparsemix._estimator.additive import AdditiveEstimator, FitSetup
 from sparsemix._estimator.input.checks import check_counts
 from sparsemix._typing import Folder, RowsLike, Weights
 from sparsemix.topics import _start
-from sparsemix.topics._assemble import weighted_documents
+from sparsemix.topics._assemble import weighted_documents, with_prior
 from sparsemix.topics._evaluation import warn_if_worse_than_unigrams
 from sparsemix.topics._fitted import FittedTopics
 from sparsemix.topics._predict import TopicPredictMixin
@@ -159,6 +159,7 @@ class AdditiveTopics(TopicPredictMixin, AdditiveEstimator):
         model = self._make_model(documents.X.shape[1])
         stats = self._continued(model, documents) if warm else self._make_start(model, documents, rng, workers)
         schedule = self._make_schedule(documents, rng, stats)
+        stats = with_prior(self._params, stats, documents, model.dtype, aligns=not warm)
         if documents.source is not None:
             schedule = schedule.over(documents.source.plan)
         return FitSetup(documents, model, stats, schedule)
@@ -173,8 +174,10 @@ class AdditiveTopics(TopicPredictMixin, AdditiveEstimator):
         return model.continued(old, self._fitted.stats, documents)
 
     def _begin_stream(self, documents, rng, workers):
-        model = self._make_model(documents.X.shape[1])
-        return FitSetup(documents, model, self._make_start(model, documents, rng, workers))
+        model, total = self._make_model(documents.X.shape[1]), self._params.total_samples
+        stats = self._make_start(model, documents, rng, workers)
+        times = 1.0 if total is None else total / documents.mass
+        return FitSetup(documents, model, with_prior(self._params, stats, documents, model.dtype, times=times))
 
     def _start_stream(self, documents, workers):
         super()._start_stream(documents, workers)

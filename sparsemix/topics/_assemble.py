@@ -7,21 +7,19 @@ from sklearn.utils import check_array
 from sparsemix._engine.blocks import spans
 from sparsemix._engine.documents import Documents
 from sparsemix._engine.sweeps import RowState
-from sparsemix._estimator.input.checks import LARGEST_COUNT, SMALLEST_PRIOR, check_magnitude, of_positive_weight
+from sparsemix._estimator.input.checks import SMALLEST_PRIOR, check_magnitude, of_positive_weight
 from sparsemix._estimator.input.forms import floats_of, row_of
 from sparsemix._models.topics.exact_model import ExactModel
 from sparsemix._models.topics.sweep_models import GibbsModel, SecondOrderModel, ZeroOrderModel
 from sparsemix.metrics._checks import check_token_list, first_part
 from sparsemix.topics import _start
+from sparsemix.topics._word_prior import LARGEST_PRIOR, aligned, holding, prior_counts, prior_of_words
 
 # Topics with a smaller share of a document's tokens are not remembered between visits.
 REMEMBERED_SHARE = 1e-3
 # Default prior mass of a document over all topics, for many topics. A larger mass makes the topics of short documents
 # too similar. All estimators use the same number, so that their scores are comparable.
 PRIOR_MASS = 5.0
-# Default prior of a word in a topic.
-WORD_PRIOR = 0.01
-LARGEST_PRIOR = LARGEST_COUNT
 # Models that sweep over documents, by ``inference``.
 MODELS = {"cvb0": ZeroOrderModel, "cvb": SecondOrderModel, "cvb_exact": ExactModel, "gibbs": GibbsModel}
 # Whole numbers below this are exact in single precision.
@@ -69,14 +67,6 @@ def prior_of_topics(name, prior, n_components):
     return np.full(n_components, prior) if prior.shape == () else prior.copy()
 
 
-def prior_of_words(prior):
-    """A checked ``topic_word_prior``; None and "learned" mean the default."""
-    prior = WORD_PRIOR if prior is None or is_learned(prior) else prior
-    if not SMALLEST_PRIOR <= prior <= LARGEST_PRIOR:
-        raise ValueError(f"topic_word_prior is {prior}; it must be from {SMALLEST_PRIOR:g} to {LARGEST_PRIOR:g}")
-    return prior
-
-
 def priors(params):
     """Arguments of a model: the initial values of both priors, and which of them it learns."""
     alpha, beta = params.doc_topic_prior, params.topic_word_prior
@@ -86,6 +76,23 @@ def priors(params):
         "learn_alpha": is_learned(alpha),
         "learn_beta": is_learned(beta),
     }
+
+
+def counts_of_prior(params, documents, dtype, times=1.0):
+    """``PriorCounts`` of ``topic_word_prior`` for documents that are 1 / ``times`` of all; None for a number."""
+    return prior_counts(params.topic_word_prior, params.n_components, documents.word_totals() * times, dtype)
+
+
+def with_prior(params, stats, documents, dtype, aligns=True, times=1.0):
+    """Initial statistics that hold the counts of ``topic_word_prior``.
+
+    ``aligns``: topics may change places, so that seeded topics begin with the topics that have their words.
+    """
+    prior = counts_of_prior(params, documents, dtype, times)
+    if prior is None:
+        return stats if stats.prior is None else stats.hold(None)
+    stats = stats.hold(None) if stats.prior is not None else stats
+    return holding(aligned(stats, prior) if aligns and isinstance(params.init_params, str) else stats, prior)
 
 
 def start_topics(method, model, documents, totals, rng, workers, verbose):
@@ -131,6 +138,7 @@ def make_collapsed_model(cls, params, documents, seed, dtype):
     if issubclass(cls, GibbsModel):  # counts must stay exact
         weight = documents.sample_weight
         whole = weight is None or (weight == np.floor(weight)).all()
+        whole = whole and isinstance(params.topic_word_prior, (str, float, int, type(None)))
         dtype = dtype if whole and documents.word_totals().sum() < EXACT else np.dtype(np.float64)
     if cls is ExactModel:  # round-off would let the bound fall
         dtype = np.dtype(np.float64)
@@ -145,16 +153,22 @@ def make_row_state(params, model, documents, rng, topics=None, state=None):
     tokens = documents.word_totals().sum()
     if topics is None and not isinstance(params.init_params, str):
         topics = given_topics(params.init_params, model)
+    prior = counts_of_prior(params, documents, model.dtype)
+    if prior is not None and prior.excludes and state is None and topics is None:  # topics that lack excluded words
+        topics = _start.random_topics(model, documents.word_totals(), rng)
     if state is None and topics is not None:
         state = RowState(documents, model.n_components)
         state.fill(documents, model.empty_state)
-        return state, _start.stats_of(model, topics, documents, tokens)
+        stats = _start.stats_of(model, topics, documents, tokens)
+        return state, stats if prior is None else holding(stats, prior)
     if state is None:
         state = RowState(documents, model.n_components)
         state.fill(documents, lambda x: model.random_state(x, rng))
     stats = model.empty_stats()
     for name, total in model.totals_of(documents.mass, tokens).items():
         stats[name] += total
+    if prior is not None:
+        stats.hold(prior)
     model.recount(state.visits(documents), stats)
     return state, stats
 

@@ -29,7 +29,8 @@ class FittedTopics:
     def __init__(self, model, stats):
         self.model = copy(model)  # the original may be changed by further steps
         self.stats = stats
-        stats.fold()  # now, before several threads read
+        stats.settle()  # now, before several threads read
+        stats.fold()
 
     def keep(self, stats):
         """Hold a copy of the statistics, because the old ones are about to change."""

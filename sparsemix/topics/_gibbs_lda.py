@@ -19,6 +19,7 @@ from sparsemix._estimator.absent import UNFITTED, Absent
 from sparsemix._estimator.base import SparsemixEstimator, published
 from sparsemix._estimator.input.checks import check_counts, warn_of_light_weights
 from sparsemix._models.topics.sweep_models import GibbsModel, UncollapsedModel
+from sparsemix._stats.prior_counts import PriorCounts
 from sparsemix._stats.suffstats import SufficientStatistics
 from sparsemix._typing import RowsLike, Seed, Weights
 from sparsemix.metrics._completion import hidden_tokens
@@ -57,9 +58,10 @@ class GibbsLDA(TopicPredictMixin, SparsemixEstimator):
         Dirichlet prior alpha of each topic in a document. None means 0.1, or 5 / K for more than 50 topics. Larger
         values give documents more topics. "learned" begins with the default and learns a value for every topic after
         each sweep except the first ten.
-    topic_word_prior : float or "learned", default=None
+    topic_word_prior : float, "learned", WordPrior or array-like of shape (n_components, n_features), default=None
         Dirichlet prior beta of each word in a topic. None means 0.01. Larger values give topics more words.
         "learned" begins with the default and learns one value for all words after each sweep except the first ten.
+        :class:`~sparsemix.topics.WordPrior` guides topics by words. A sparse array is added to the default.
     init_params : "random" or array-like of shape (n_components, n_features), default="random"
         Initialisation of a chain: "random", uniform topics of tokens; or an array of topics, such as ``components_`` of
         another model, used in the first sweep.
@@ -97,8 +99,10 @@ class GibbsLDA(TopicPredictMixin, SparsemixEstimator):
         exp E[log phi], computed in each access.
     doc_topic_prior_ : ndarray of shape (n_components,)
         Prior of the documents, given or learned.
-    topic_word_prior_ : float
+    topic_word_prior_ : float or ndarray of shape (n_components, n_features)
         Prior of the words, given or learned.
+    topic_names_ : list of str
+        Names of seeded topics; empty for other topics.
     topic_weights_ : ndarray of shape (n_components,)
         Share of all tokens in each topic.
     n_samples_ : int
@@ -167,7 +171,7 @@ class GibbsLDA(TopicPredictMixin, SparsemixEstimator):
     history_, n_iter_ = Absent(UNFITTED), Absent(UNFITTED)
     converged_ = Absent("a chain has no end; r_hat_ compares chains")
     _table_dtype = np.float32
-    _state_classes = FittedCollapsedTopics, *SAMPLERS.values(), SufficientStatistics
+    _state_classes = FittedCollapsedTopics, *SAMPLERS.values(), PriorCounts, SufficientStatistics
 
     def __init__(
         self,
@@ -175,7 +179,7 @@ class GibbsLDA(TopicPredictMixin, SparsemixEstimator):
         *,
         inference: str = "collapsed",
         doc_topic_prior: ArrayLike | None = None,
-        topic_word_prior: float | str | None = None,
+        topic_word_prior: Any = None,
         init_params: Any = "random",
         n_chains: int = 1,
         max_iter: int = 200,

@@ -4,6 +4,7 @@ import numbers
 
 from sparsemix._compat import Interval, StrOptions
 from sparsemix._estimator.input.checks import COUNT, N_JOBS, POSITIVE, STEP_SIZE, Several
+from sparsemix.topics._word_prior import WordPrior
 
 # C ints count the updates and visits of a document; sums of two such numbers must fit too.
 MOST_VISITS = 1 << 30
@@ -13,7 +14,7 @@ MINI_EPOCH = Several(*2 * [Interval(numbers.Integral, 1, None, closed="left")])
 OF_TOPICS = {
     "n_components": [Interval(numbers.Integral, 1, None, closed="left")],
     "doc_topic_prior": [POSITIVE, "array-like", StrOptions({"learned"}), None],
-    "topic_word_prior": [POSITIVE, StrOptions({"learned"}), None],
+    "topic_word_prior": [POSITIVE, WordPrior, "array-like", "sparse matrix", StrOptions({"learned"}), None],
     "max_iter": [Interval(numbers.Integral, 0, None, closed="left")],
     "max_doc_update_iter": [Interval(numbers.Integral, 1, MOST_VISITS, closed="both")],
     "warm_start": ["boolean"],

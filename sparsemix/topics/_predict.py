@@ -176,13 +176,20 @@ class TopicPredictMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
     @published
     def topic_word_prior_(self):
-        """Dirichlet prior of the topics' words; given or learned."""
-        return self._fitted_part("model").topic_word_prior
+        """Dirichlet prior of the topics' words, given or learned: a number, or (n_components, n_features)."""
+        prior, base = self._fitted_part("stats").prior, self._fitted_part("model").topic_word_prior
+        return base if prior is None else prior.toarray().T.astype(np.float64) + base
+
+    @published
+    def topic_names_(self):
+        """Names of the topics in ``topic_word_prior``, (n_components,) list; empty for topics without seeds."""
+        prior = self._fitted_part("stats").prior
+        return [""] * self._fitted_part("model").n_components if prior is None else list(prior.names)
 
     @published
     def topic_weights_(self):
         """Share of all tokens in each topic, (n_components,)."""
-        counts = self._fitted_part("stats")["count"]
+        counts = np.maximum(self._fitted_part("stats").learned_count, 0.0)
         total = counts.sum()
         return counts / total if total > 0 else np.full(len(counts), 1.0 / len(counts))  # no topic has a token
 
@@ -216,25 +223,26 @@ class TopicPredictMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         Returns
         -------
         rows : list of dict
-            With "topic" (its index), "token_share" (its share of all tokens) and "words" (list);
-            ``pandas.DataFrame(rows)`` shows them.
+            With "topic" (its index), "token_share" (its share of all tokens) and "words" (list), and "name" if
+            ``topic_names_`` has any; ``pandas.DataFrame(rows)`` shows them.
         """
         check_is_fitted(self)
         if not isinstance(order, str) or order not in ORDERS:
             raise ValueError(f'order must be "distinctive" or "probable", got {order!r}')
         feature_names = self._words(feature_names)
         words = ORDERS[order](self, min(n_top_words, self.n_features_in_))
-        weights = self.topic_weights_
+        weights, names = self.topic_weights_, getattr(self, "topic_names_", ())
         return [
-            {"topic": int(k), "token_share": float(weights[k]), "words": list(feature_names[words[k]])}
+            {"topic": int(k), **({"name": names[k]} if any(names) else {}), "token_share": float(weights[k]),
+             "words": list(feature_names[words[k]])}
             for k in np.argsort(-weights, kind="stable")
-        ]
+        ]  # fmt: skip
 
     @plain_arguments
     def print_topics(
         self, feature_names: Any = None, n_topics: int = 20, n_top_words: int = 10, order: str = "distinctive"
     ) -> None:
-        """Print the largest topics, one per line: index, share of all tokens, most distinctive words.
+        """Print the largest topics, one per line: index, share of all tokens, name if any, most distinctive words.
 
         Parameters
         ----------
@@ -248,7 +256,8 @@ class TopicPredictMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             As in ``topic_table``.
         """
         for row in self.topic_table(feature_names, n_top_words, order)[:n_topics]:
-            print(f"{row['topic']:5d} {row['token_share']:7.2%}  {' '.join(map(str, row['words']))}")
+            name = f"{row['name']}: " if row.get("name") else ""
+            print(f"{row['topic']:5d} {row['token_share']:7.2%}  {name}{' '.join(map(str, row['words']))}")
 
     def _words(self, feature_names):
         """Names of the columns: given, from a vectorizer, from the training data, or numbers."""
@@ -289,7 +298,13 @@ TRANSFORM_TOL = 2e-2
 
 def check_fits(estimator):
     """Raise if the parts of a loaded state have different shapes: compiled loops do not check them."""
-    model, stats, n_words = estimator._fitted.model, estimator._fitted.stats, estimator.n_features_in_
+    for fitted in (estimator._fitted, *vars(estimator).get("_samples", ())):
+        check_parts(estimator, fitted.model, fitted.stats)
+
+
+def check_parts(estimator, model, stats):
+    """Raise if model, statistics and vocabulary have different shapes."""
+    n_words = estimator.n_features_in_
     shape, (table, _) = (n_words, model.n_components), stats.unfolded("word_topic")
     names = getattr(estimator, "feature_names_in_", None)
     fits = (
@@ -298,6 +313,7 @@ def check_fits(estimator):
         and stats["count"].shape == model.doc_topic_prior.shape == shape[1:]
         and (names is None or len(names) == n_words)
         and all(hasattr(value, "dtype") for _, value in stats._arrays())
+        and (stats.prior is None or stats.prior.table.shape == shape)
     )
     if not fits:
         raise ValueError(

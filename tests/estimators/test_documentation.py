@@ -82,7 +82,7 @@ def parameters():
     """Name of each parameter to the estimators that have it."""
     found = defaultdict(list)
     for cls in CLASSES:
-        for name in cls().get_params():
+        for name in cls().get_params(deep=False):
             found[name].append(cls)
     return found
 
@@ -97,8 +97,8 @@ def test_every_estimator_has_a_family():
 @pytest.mark.parametrize("cls", CLASSES)
 def test_every_parameter_has_an_entry_with_its_default(cls):
     documented = entries(cls, "Parameters")
-    assert sorted(documented) == sorted(cls().get_params())
-    for name, value in cls().get_params().items():
+    assert sorted(documented) == sorted(cls().get_params(deep=False))
+    for name, value in cls().get_params(deep=False).items():
         kind, text = documented[name]
         written = ast.literal_eval(kind.rpartition("default=")[2])
         assert (type(written), written) == (type(value), value), f"{name}: {kind}"
@@ -108,7 +108,7 @@ def test_every_parameter_has_an_entry_with_its_default(cls):
 def test_shared_parameters_have_one_default():
     wrong = []
     for name, classes in SHARED.items():
-        defaults = {cls.__name__: cls().get_params()[name] for cls in classes}
+        defaults = {cls.__name__: cls().get_params(deep=False)[name] for cls in classes}
         one = len({(type(value), value) for value in defaults.values()}) == 1
         if one == (name in DEFAULTS_DIFFER):
             wrong.append(f"{name}: {defaults}: make them equal, or add or remove a reason")

@@ -43,7 +43,7 @@ def test_parameters_survive_clone_and_set_params(case):
     twin = clone(est)
     assert twin is not est
     assert_never_fitted(twin)
-    assert_same(est.get_params(), twin.get_params())
+    assert_same(est.get_params(deep=False), twin.get_params(deep=False))
     assert twin.set_params(random_state=7, verbose=3) is twin
     assert (twin.random_state, twin.verbose, est.random_state, est.verbose) == (7, 3, 0, 0)
     with pytest.raises(ValueError, match="n_topics"):
@@ -54,8 +54,8 @@ def test_parameters_survive_clone_and_set_params(case):
 @per_class
 def test_parameters_are_the_keywords_of_the_constructor(cls):
     signature = inspect.signature(cls).parameters
-    assert list(cls().get_params()) == sorted(signature)
-    for name, value in cls().get_params().items():
+    assert list(cls().get_params(deep=False)) == sorted(signature)
+    for name, value in cls().get_params(deep=False).items():
         assert value is signature[name].default, name
     kinds = [parameter.kind for parameter in signature.values()]
     assert kinds[1:] == [inspect.Parameter.KEYWORD_ONLY] * (len(kinds) - 1)
@@ -64,12 +64,12 @@ def test_parameters_are_the_keywords_of_the_constructor(cls):
 @over(CASES)
 def test_fit_leaves_parameters_alone(case):
     est = case.make()
-    before = est.get_params()
+    before = est.get_params(deep=False)
     values = copy.deepcopy(before)
     est.fit(case.data.rows)
     if case.can("partial_fit"):
         est.partial_fit(case.data.rows)
-    assert all(est.get_params()[name] is value for name, value in before.items())
+    assert all(est.get_params(deep=False)[name] is value for name, value in before.items())
     assert_same(values, before)
 
 

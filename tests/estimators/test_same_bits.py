@@ -178,7 +178,7 @@ def assert_weighs(case, est, rows, weight):
         counts = est.components_ - getattr(est, "topic_word_prior_", getattr(est, "word_prior", None))
         np.testing.assert_allclose(counts.sum(dtype=float), tokens, rtol=1e-3)
     elif hasattr(est, "counts_"):
-        if not est.get_params().get("prune_threshold"):
+        if not est.get_params(deep=False).get("prune_threshold"):
             np.testing.assert_allclose(est.counts_.sum(), weight.sum(), rtol=1e-9)
     else:
         np.testing.assert_allclose(est._fitted.stats["mass"], weight.sum(), rtol=1e-9)

@@ -20,7 +20,7 @@ RULES = [(100.0, 1000.0, 0.9), (0.25, 0.0, 0.6), (3.0, 1.5, 1.0)]
 
 def with_steps(case, *step_size):
     """The case with several batches, all of whose steps follow this rule."""
-    params = case.estimator.get_params()
+    params = case.estimator.get_params(deep=False)
     steps = {name: step_size for name in NAMES if params.get(name) is not None}
     return case.make(batch_size=20, **steps)
 
@@ -85,9 +85,9 @@ def test_every_schedule_has_the_rates_of_a_slow_twin(rule):
         schedule = kind(40, 1, np.random.default_rng(0), decay, offset, 40.0, scale=scale)
         stats = SufficientStatistics({"count": np.full(1, 40.0)}, {"mass": np.full((), 40.0)})
         for rho, _ in zip(expected, schedule.batches(), strict=True):
-            before = stats["count"].copy()
+            before = stats.learned_count.copy()
             schedule.absorb(stats, SufficientStatistics({"count": np.zeros(1)}, {"mass": np.ones(())}))
-            np.testing.assert_allclose(stats["count"], (1.0 - rho) * before, rtol=1e-12, atol=1e-12)
+            np.testing.assert_allclose(stats.learned_count, (1.0 - rho) * before, rtol=1e-12, atol=1e-12)
 
 
 def test_two_numbers_have_no_scale():

@@ -52,6 +52,7 @@ def parts_of(X):
 
 TINY = [[0, 1, 1], [2, 0, 1]]
 ALPHA, BETA = np.full(2, 0.5), 0.3
+BY_TOPIC = np.array([[0.3, 0.9], [2.3, 0.3], [0.4, 5.0], [0.3, 0.3]])  # words by topics
 TINY_COUNTS = np.array([[1.0, 2.0, 0.0], [1.0, 1.0, 1.0]])
 EVIDENCE = -8.0470650406309
 
@@ -122,8 +123,8 @@ def test_integrals_are_expectations_of_the_sum(prior, n_tokens):
         np.testing.assert_allclose(exact_model.expected_psi(*given), want, rtol=1e-8)
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-def test_exact_cvb_equals_updates_by_enumerated_counts(weighted):
+@pytest.mark.parametrize(("weighted", "beta"), [(False, BETA), (True, BETA), (True, BY_TOPIC)])
+def test_exact_cvb_equals_updates_by_enumerated_counts(weighted, beta):
     """A weight of 2 is a second document with the same responsibilities."""
     documents, alpha = [[0, 1, 2], [3, 1, 0], [2, 3]], np.array([0.2, 0.7])  # each token a type
     X = np.array([np.bincount(document, minlength=4) for document in documents], dtype=float)
@@ -131,8 +132,8 @@ def test_exact_cvb_equals_updates_by_enumerated_counts(weighted):
     copies = [document for document, w in zip(documents, weight or [1, 1, 1], strict=True) for _ in range(int(w))]
     given = np.random.default_rng(0).dirichlet(np.ones(4), size=2)
     fits = [
-        fitted("cvb_exact", X, 2, sample_weight=weight, doc_topic_prior=alpha, topic_word_prior=BETA, init_params=given,
-               max_iter=n)
+        fitted("cvb_exact", X, 2, sample_weight=weight, doc_topic_prior=alpha, topic_word_prior=np.transpose(beta),
+               init_params=given, max_iter=n)
         for n in (4, 5)
     ]  # fmt: skip
     gamma, after = (np.split(state_of(est), [3, 6]) for est in fits)
@@ -142,11 +143,11 @@ def test_exact_cvb_equals_updates_by_enumerated_counts(weighted):
             every = np.concatenate([g for g, w in zip(gamma, weight or [1, 1, 1], strict=True) for _ in range(int(w))])
             at = sum(len(each) * int(w) for each, w in zip(documents[:d], weight or [1] * d, strict=False))
             i = at + document.index(word)
-            gamma[d][document.index(word)] = exact.exact_cvb_update(copies, every, i, alpha, BETA, 4)
+            gamma[d][document.index(word)] = exact.exact_cvb_update(copies, every, i, alpha, beta, 4)
     for mine, want, document in zip(after, gamma, documents, strict=True):
         np.testing.assert_allclose(mine, want[np.argsort(document)], atol=1e-9)
     every = np.concatenate([g for g, w in zip(gamma, weight or [1, 1, 1], strict=True) for _ in range(int(w))])
-    want = exact.exact_cvb_bound(copies, every, alpha, BETA, 4)
+    want = exact.exact_cvb_bound(copies, every, alpha, beta, 4)
     assert fits[1].lower_bound_ == pytest.approx(want, abs=1e-8)
 
 
@@ -239,27 +240,30 @@ def test_topics_are_the_sums_of_the_state_of_rows(method, weighted, monkeypatch)
     np.testing.assert_allclose(est.topic_weights_, want.sum(axis=0) / want.sum(), rtol=1e-8)
 
 
+@pytest.mark.parametrize("by_topic", [False, True])
 @pytest.mark.parametrize("method", ["cvb0", "cvb"])
-def test_whole_fit_equals_plain_numpy(method):
+def test_whole_fit_equals_plain_numpy(method, by_topic):
     X = corpus()
+    beta = np.random.default_rng(2).gamma(0.5, size=(30, K)) + 0.01 if by_topic else np.full((30, K), 0.01)
     given = np.random.default_rng(1).gamma(1.0, size=(K, 30)) + 0.1
-    est = fitted(method, X, init_params=given, max_iter=5, doc_topic_prior=[0.1, 0.2, 0.3, 0.4])
+    params = {"doc_topic_prior": [0.1, 0.2, 0.3, 0.4], "topic_word_prior": beta.T}
+    est = fitted(method, X, init_params=given, max_iter=5, **params)
     gamma, alpha = np.zeros((X.nnz, K)), np.array([0.1, 0.2, 0.3, 0.4])
     means = given.T * X.sum() / given.sum()
     variances = np.zeros((30, K)) if method == "cvb" else None
     changes = []
     for epoch in range(5):
-        changes.append(exact.cvb_sweep(parts_of(X), alpha, 0.01, gamma, means, variances)[1])
+        changes.append(exact.cvb_sweep(parts_of(X), alpha, beta, gamma, means, variances)[1])
         if epoch == 0:  # the given topics have served
             means[...] = exact.fields(parts_of(X), gamma, 30)[0]
             if method == "cvb":
                 variances[...] = exact.fields(parts_of(X), gamma, 30)[1]
-    np.testing.assert_allclose(est.components_.T - 0.01, means, rtol=1e-8, atol=1e-8)
+    np.testing.assert_allclose(est.components_.T - beta, means, rtol=1e-8, atol=1e-8)
     if method == "cvb0":
         assert [record["change"] for record in est.history_] == pytest.approx(changes, rel=1e-8)
         assert est.history_[-1]["change_per_token"] == pytest.approx(changes[-1] / X.sum(), rel=1e-8)
     else:
-        want = exact.cvb_bound(parts_of(X), alpha, 0.01, gamma, 30)
+        want = exact.cvb_bound(parts_of(X), alpha, beta, gamma, 30)
         assert est.lower_bound_ == pytest.approx(want, rel=1e-8)
         assert est.lower_bounds_ == [record["lower_bound"] for record in est.history_]
 

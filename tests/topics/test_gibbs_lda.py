@@ -19,6 +19,7 @@ per_sampler = pytest.mark.parametrize("sampler", SAMPLERS)
 K = 4
 TINY = np.array([[1.0, 2.0, 0.0], [1.0, 1.0, 1.0]])
 ALPHA, BETA = np.array([1.5, 0.3]), 0.3  # topics that their priors tell apart
+BY_TOPIC = np.array([[0.3, 0.8], [2.3, 0.3], [0.4, 5.0]])  # words by topics
 
 
 def corpus(n_samples=60, doc_length=30):
@@ -30,17 +31,19 @@ def lda(sampler="collapsed", n_components=K, **params):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("beta", [BETA, BY_TOPIC], ids=["number", "by topic"])
 @per_sampler
-def test_means_are_those_of_the_posterior(sampler):
+def test_means_are_those_of_the_posterior(sampler, beta):
     """Topics, and proportions of the documents: over all assignments of six tokens, and over samples."""
     documents, words, owner = [[0, 1, 1], [0, 1, 2]], np.array([0, 1, 1, 0, 1, 2]), np.repeat([0, 1], 3)
-    probabilities, _ = exact.posterior(documents, ALPHA, BETA, 3)
+    probabilities, _ = exact.posterior(documents, ALPHA, beta, 3)
     counts, shares = np.zeros((2, 3)), np.tile(ALPHA, (2, 1))
     for z, p in zip(exact.assignments(6, 2), probabilities, strict=True):
         np.add.at(counts, (np.array(z), words), p)
         np.add.at(shares, (owner, np.array(z)), p)
-    est = lda(sampler, 2, doc_topic_prior=ALPHA, topic_word_prior=BETA, max_iter=6_000, burn_in=100, thin=1).fit(TINY)
-    np.testing.assert_allclose(est.components_ - BETA, counts, atol=0.06)
+    est = lda(sampler, 2, doc_topic_prior=ALPHA, topic_word_prior=np.transpose(beta), max_iter=6_000, burn_in=100,
+              thin=1)  # fmt: skip
+    np.testing.assert_allclose(est.fit(TINY).components_ - np.transpose(beta), counts, atol=0.06)
     want = shares / shares.sum(axis=1, keepdims=True)
     np.testing.assert_allclose(est.doc_topic_distribution_, want, atol=0.015)
 
@@ -77,16 +80,18 @@ def test_evidence_of_rows_is_polyas_urn():
     np.testing.assert_allclose(log_evidence_of_rows(prior, counts), [urn, 0.0], atol=1e-12)
 
 
+@pytest.mark.parametrize("by_topic", [False, True])
 @per_sampler
-def test_log_joint_is_that_of_the_published_sweep(sampler):
+def test_log_joint_is_that_of_the_published_sweep(sampler, by_topic):
     """Both samplers report log p(z, w) with proportions and topics integrated out."""
     X = corpus(doc_length=8)
     weight = np.random.default_rng(0).choice([1.0, 2.0], size=60)
-    est = lda(sampler, max_iter=13, burn_in=12, thin=1).fit(X, sample_weight=weight)
-    counts = est.components_.T.astype(np.float64) - 0.01
+    beta = np.full((K, 40), 0.01) + (np.random.default_rng(1).gamma(0.3, size=(K, 40)) if by_topic else 0.0)
+    est = lda(sampler, max_iter=13, burn_in=12, thin=1, topic_word_prior=beta).fit(X, sample_weight=weight)
+    counts = est.components_.astype(np.float64) - beta
     theta = est.doc_topic_distribution_ * (0.1 * K + np.asarray(X.sum(axis=1)).ravel())[:, None] - 0.1
     want = weight @ log_evidence_of_rows(np.full(K, 0.1), theta.round())
-    want += log_evidence_of_rows(np.full(40, 0.01), counts.T).sum()
+    want += sum(log_evidence_of_rows(prior, row[None]).sum() for prior, row in zip(beta, counts, strict=True))
     assert est.history_[-1]["log_joint"] == pytest.approx(want, rel=1e-5)
 
 

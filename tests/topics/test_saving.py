@@ -13,6 +13,7 @@ from topic_cases import V, X
 
 from sparsemix import CollapsedLDA, SparseLDA, SparseSCVB0LDA
 from sparsemix._stats.packed_counts import PackedCounts
+from sparsemix.topics import WordPrior
 
 pytestmark = few_epochs
 TOPICS = [case for case in CASES if isinstance(case.estimator, (SparseLDA, SparseSCVB0LDA, CollapsedLDA))]
@@ -32,7 +33,7 @@ def leaves(value):
 def test_state_is_plain(case):
     params = {"warm_start": True, **({"random_state": 0} if case.has("random_state") else {})}
     state = case.fitted(**params).__getstate__()
-    assert {type(leaf).__name__ for leaf in leaves(state) if not isinstance(leaf, PLAIN)} == set()
+    assert {type(leaf).__name__ for leaf in leaves(state) if not isinstance(leaf, (*PLAIN, WordPrior))} == set()
     arrays = [leaf for leaf in leaves(state) if isinstance(leaf, np.ndarray)]
     tables = [id(array) for array in arrays if array.ndim > 1]
     assert len(set(tables)) == len(tables)  # what two parts share is there once
@@ -47,8 +48,10 @@ def test_skops_needs_to_trust_only_the_class(case):
         est.partial_fit(X[:20])
     cls = type(est)
     saved = io.dumps(est)
-    assert io.get_untrusted_types(data=saved) == [f"{cls.__module__}.{cls.__name__}"]
-    twin = io.loads(saved, trusted=[f"{cls.__module__}.{cls.__name__}"])
+    trusted = [f"{each.__module__}.{each.__name__}" for each in (cls, type(est.topic_word_prior))]
+    trusted = sorted(name for name in trusted if name.startswith("sparsemix"))
+    assert io.get_untrusted_types(data=saved) == trusted
+    twin = io.loads(saved, trusted=trusted)
     assert_same_bits(est, twin, X)
     if case.can("partial_fit"):
         assert_same_bits(est.partial_fit(X[20:]), twin.partial_fit(X[20:]), X)

@@ -36,6 +36,7 @@ SAMPLERS_AND_STEPS = pytest.mark.parametrize(  # "gibbs" takes no steps
 )
 pytestmark = pytest.mark.usefixtures("no_dense_batches", "plain_samples")
 ALPHA, BETA = np.array([0.3, 0.1, 0.2, 0.15]), 0.05
+BY_TOPIC = BETA + np.random.default_rng(4).gamma(0.3, 3.0, size=(K, V))
 
 
 class ExactLDA(SparseSCVB0LDA):
@@ -101,6 +102,8 @@ class Twin:
 
     def __init__(self, est, rows, weight=None, smallest=0.0, share=0.0):
         self.est, self.rows, self.smallest, self.share = est, rows, smallest, share
+        prior = np.broadcast_to(np.asarray(est.topic_word_prior).T, (V, K))
+        self.beta, self.prior = prior.min(), prior - prior.min()
         self.weight = np.ones(rows.shape[0]) if weight is None else weight
         self.tokens = self.weight @ rows.sum(axis=1)
         start = np.asarray(est.init_params, dtype=float).T
@@ -116,8 +119,8 @@ class Twin:
             w, c = self.rows.indices[e], self.rows.data[e]
             own = np.zeros(K) if first or est.local_step_size is not None else min(c, 1.0) * resp[i]
             from_topics = own if known and self.weight.min() >= 1.0 else 0.0
-            phi = np.maximum(self.table[w] - from_topics, 0.0) + BETA
-            phi /= np.maximum(totals - from_topics, 0.0) + V * BETA
+            phi = np.maximum(self.table[w] + self.prior[w] - from_topics, 0.0) + self.beta
+            phi /= np.maximum(totals + self.prior.sum(axis=0) - from_topics, 0.0) + V * self.beta
             gamma = phi * (np.maximum(now - own, 0.0) + ALPHA)
             gamma /= gamma.sum()
             if est.local_step_size is not None:  # as many steps as there are tokens, all with the same gamma
@@ -167,7 +170,7 @@ class Twin:
     def run(self):
         for selection in self.est.visits_:
             getattr(self, self.est.learning_method)(selection)
-        return self.table.T + BETA
+        return (self.table + self.prior).T + self.beta
 
 
 def without_small(table, smallest, key, words=None):
@@ -186,11 +189,12 @@ def without_small(table, smallest, key, words=None):
 
 
 @pytest.mark.usefixtures("all_kept")
-@pytest.mark.parametrize("burn_in", [0, 1, 3])
+@pytest.mark.parametrize(("burn_in", "prior"), [(0, BETA), (1, BETA), (3, BETA), (1, BY_TOPIC)])
 @STEPS
 @pytest.mark.parametrize("learning_method", ["online", "memoized"])
-def test_fit_is_the_twins(learning_method, local_step_size, burn_in):
-    est = lda(learning_method=learning_method, local_step_size=local_step_size, burn_in=burn_in).fit(X)
+def test_fit_is_the_twins(learning_method, local_step_size, burn_in, prior):
+    params = {"local_step_size": local_step_size, "burn_in": burn_in, "topic_word_prior": prior}
+    est = lda(learning_method=learning_method, **params).fit(X)
     assert len(est.visits_) == 16
     np.testing.assert_allclose(est.components_, Twin(est, X).run(), rtol=1e-9)
 

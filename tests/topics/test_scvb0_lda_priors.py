@@ -15,7 +15,7 @@ from sparsemix._models.topics.token_topics import TokenTopics
 from sparsemix._models.topics.word_prior import next_topic_word_prior
 from sparsemix._stats.packed_counts import PackedCounts
 from sparsemix.datasets import make_sparse_lda
-from sparsemix.topics import _assemble
+from sparsemix.topics import _word_prior
 from sparsemix.topics._collapsed import assemble_stochastic
 
 K, V = 4, 25
@@ -198,7 +198,7 @@ def test_prior_of_words_follows_from_packed_counts_too():
 
 
 def test_a_prior_far_larger_than_the_counts_stays(monkeypatch):
-    monkeypatch.setattr(_assemble, "WORD_PRIOR", 1e17)
+    monkeypatch.setattr(_word_prior, "WORD_PRIOR", 1e17)
     est = SparseSCVB0LDA(K, **LEARNED, max_iter=2, random_state=0).fit(X)
     assert est.topic_word_prior_ == 1e17
     assert np.isfinite(est.components_).all()

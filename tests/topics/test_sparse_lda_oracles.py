@@ -15,9 +15,10 @@ from sparsemix._engine.inference import infer_doc_topic
 from sparsemix._engine.loop import collect, respond
 from sparsemix._engine.threads import Workers
 from sparsemix._models.topics.variational_model import TopicModel, inverse_totals
+from sparsemix._stats.prior_counts import PriorCounts
 from sparsemix.datasets import make_bars, make_sparse_lda
 from sparsemix.metrics import align_topics
-from sparsemix.topics import SparseLDA, _start
+from sparsemix.topics import SparseLDA, _start, _word_prior
 from sparsemix.topics import _assemble as priors
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -116,17 +117,22 @@ def test_bound_of_the_tests_is_that_of_scikit_learn():
 
 
 @pytest.mark.usefixtures("exact")
+@pytest.mark.parametrize("by_topic", [False, True])
 @pytest.mark.parametrize("n_restarts", [0, 3])
 @pytest.mark.parametrize("n_nonzero", WIDTHS)
-def test_bound_is_what_the_responsibilities_give(n_nonzero, n_restarts):
-    X = corpus(2)
+def test_bound_is_what_the_responsibilities_give(n_nonzero, n_restarts, by_topic):
+    X, eta = corpus(2), np.full((40, K), 0.05)
     model, _ = topic_model(X, n_nonzero, n_restarts=n_restarts)
     step = Step(model, X)
-    model.global_step(step.stats)
+    stats = step.stats.copy()
+    if by_topic:
+        more = np.random.default_rng(0).gamma(0.2, size=(40, K))
+        eta, stats = eta + more, stats.hold(PriorCounts(more))
+    model.global_step(stats)
     expected = reference.topics_bound(
-        X, step.resp, model.doc_topic_prior + step.doc_topic, step.word_topic() + 0.05, model.doc_topic_prior, 0.05
+        X, step.resp, model.doc_topic_prior + step.doc_topic, step.word_topic() + eta, model.doc_topic_prior, eta
     )
-    assert model.lower_bound(step.stats) == pytest.approx(expected, rel=1e-10)
+    assert model.lower_bound(stats) == pytest.approx(expected, rel=1e-10)
     sums = np.zeros((X.shape[1], K))
     np.add.at(sums, X.indices, step.resp * X.data[:, None])
     np.testing.assert_allclose(step.word_topic(), sums, rtol=1e-9, atol=1e-12)
@@ -333,7 +339,7 @@ def test_learned_priors_raise_the_bound(n_nonzero):
 @pytest.mark.usefixtures("exact")
 @pytest.mark.parametrize("truth", [0.1, 1.0])
 def test_learned_priors_approach_the_truth(truth, monkeypatch):
-    monkeypatch.setattr(priors, "WORD_PRIOR", 1.0)
+    monkeypatch.setattr(_word_prior, "WORD_PRIOR", 1.0)
     X, topics, _ = make_sparse_lda(
         300, 60, 4, doc_length=100, doc_topic_prior=truth, topic_word_prior=0.1, random_state=0
     )

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import gammaln, psi
 
 from sparsemix._models.topics.sweep_models import ZeroOrderModel
+from sparsemix._models.topics.word_prior import log_evidence_of_prior
 
 # Nodes t = e^y are STEP apart in y, so errors of the trapezium rule are near exp(-pi^2 / STEP) = 2e-11. Integrands are
 # below 1e-9 per token before the first one, and below 1e-10 after the last one for priors above SMALLEST_PRIOR.
@@ -18,6 +19,8 @@ NODES = np.exp(np.arange(FIRST, LAST, STEP))
 SHARES = -np.expm1(-NODES)
 # Number of nodes below 1e-3, where a difference of two exponentials would cancel.
 SMALL = int(np.searchsorted(NODES, 1e-3))
+# Larger numbers have no exponential.
+LARGEST_EXPONENT = 700.0
 # Of a token that has the topic for certain: its logarithm stays finite, so that it can be subtracted again.
 CERTAIN = -1.0 + 2.0**-53
 # Entries times topics times nodes whose logarithms are computed at once.
@@ -32,7 +35,8 @@ def log_generating(gamma):
 def difference(prior, mean, logs):
     """E[exp(-(prior + n) t)] - exp(-(prior + mean) t) at the nodes; ``logs`` are those of the generating function."""
     at_mean = np.exp(-(prior + mean)[..., None] * NODES)
-    small = at_mean[..., :SMALL] * np.expm1(logs[..., :SMALL] + mean[..., None] * NODES[:SMALL])
+    excess = logs[..., :SMALL] + mean[..., None] * NODES[:SMALL]
+    small = at_mean[..., :SMALL] * np.expm1(np.minimum(excess, LARGEST_EXPONENT))  # at_mean is zero beyond it
     large = np.exp(logs[..., SMALL:] - prior[..., None] * NODES[SMALL:]) - at_mean[..., SMALL:]
     return np.concatenate([small, large], axis=-1)
 
@@ -129,6 +133,8 @@ class ExactModel(ZeroOrderModel):
             np.add.at(word_topic, x.indices, weights[:, None] * gamma)
             for e, word in enumerate(x.indices):
                 logs[word] += weights[e] * log_generating(gamma[e])
+        if stats.prior is not None:  # constant counts: exp(-n t) is their generating function
+            logs -= stats.prior.toarray()[..., None] * NODES
         self._replace_counts(stats, word_topic)
 
     def _objective(self, stats):
@@ -137,6 +143,7 @@ class ExactModel(ZeroOrderModel):
         for mean, of_word in zip(stats["word_topic"], logs, strict=True):
             out += expected_log_gamma(prior, mean, of_word).sum()
         out -= expected_log_gamma(self.n_words * prior, stats["count"], logs.sum(axis=0)).sum()
+        out -= log_evidence_of_prior(stats, self.topic_word_prior)
         return float(stats["entropy"]) + float(stats["alloc"]) + out
 
     def global_step(self, stats, epoch):

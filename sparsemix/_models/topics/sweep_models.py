@@ -89,11 +89,13 @@ class SweepModel:
 
     def summary(self, stats):
         """A copy of the statistics that determine the topics."""
-        return SufficientStatistics(
+        out = SufficientStatistics(
             {"count": stats["count"].copy()},
             {name: stats[name].copy() for name in ("mass", "tokens")},
             by_word={"word_topic": stats["word_topic"].copy()},
         )
+        out.prior = stats.prior
+        return out
 
     # -- a sweep
 
@@ -117,8 +119,7 @@ class SweepModel:
 
     def _replace_counts(self, stats, word_topic):
         """Set statistics by word, and their totals, from sums in double precision."""
-        stats.replace("word_topic", word_topic.astype(self.dtype))
-        stats["count"] = word_topic.sum(axis=0)
+        stats.replace_counts(word_topic.astype(self.dtype), word_topic.sum(axis=0))
 
     def global_step(self, stats, epoch):
         """Compute the objective of the sweep under its priors, then the next priors."""
@@ -254,16 +255,31 @@ class SecondOrderModel(ZeroOrderModel):
         """E_q[log p(z, w)] + H(q) to second order ([TNW07] Section 3.2)."""
         beta, total = self.topic_word_prior, self.n_words * self.topic_word_prior
         words = stats["word_topic"], stats["word_variance"]
-        topics = sum(
-            _cvb.expected_log_gamma_sum(words[0][a : a + WORDS], words[1][a : a + WORDS], beta)
-            for a in range(0, self.n_words, WORDS)
-        )
-        topics -= _cvb.expected_log_gamma_sum(stats["count"][None], stats["count_variance"][None], total)
+        if stats.prior is None:
+            topics = sum(
+                _cvb.expected_log_gamma_sum(words[0][a : a + WORDS], words[1][a : a + WORDS], beta)
+                for a in range(0, self.n_words, WORDS)
+            )
+            topics -= _cvb.expected_log_gamma_sum(stats["count"][None], stats["count_variance"][None], total)
+        else:
+            more, mean = stats.prior.toarray(), stats.learned_count
+            topics = expected_log_gamma(words[0] - more, words[1], beta + more).sum()
+            topics -= expected_log_gamma(mean, stats["count_variance"], total + stats.prior.totals).sum()
         return float(stats["entropy"]) + float(stats["alloc"]) + topics
 
     def lower_bound(self, stats):
         """The bound after the last sweep, in nats."""
         return float(stats["objective"])
+
+
+def expected_log_gamma(mean, variance, prior):
+    """E[log Gamma(prior + n)] - log Gamma(prior), n = 0 by itself, as ``_cvb.expected_log_gamma_sum``; by array."""
+    mean = np.maximum(mean, EPS)
+    success = np.clip(1.0 - variance / mean, 1e-8, 1.0 - EPS)
+    positive = -np.expm1(mean / success * np.log1p(-success))
+    some = mean / positive
+    spread = np.maximum((variance + mean**2) / positive - some**2, 0.0)
+    return positive * (gammaln(prior + some) - gammaln(prior) + 0.5 * spread * polygamma(1, prior + some))
 
 
 class GibbsModel(SweepModel):

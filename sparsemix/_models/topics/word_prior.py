@@ -38,7 +38,17 @@ def log_evidence_of_words(stats, prior):
     """Log probability of the words given their topics, with the topics' word distributions integrated out."""
     total = stats.unfolded("word_topic")[0].shape[0] * prior
     totals = float(np.sum(gammaln(total) - gammaln(total + stats["count"])))
-    return totals + over_words(_special.log_gamma_sum, stats, prior)
+    return totals + over_words(_special.log_gamma_sum, stats, prior) - log_evidence_of_prior(stats, prior)
+
+
+def log_evidence_of_prior(stats, prior):
+    """What the constant part of the statistics adds to the evidence: it is a prior, not tokens."""
+    if stats.prior is None:
+        return 0.0
+    table, total = stats.prior.table, stats.prior.table.shape[0] * prior
+    counts = table.data if sparse.issparse(table) else table
+    words = float(np.sum(gammaln(prior + counts.astype(np.float64)) - gammaln(prior)))
+    return words + float(np.sum(gammaln(total) - gammaln(total + stats.prior.totals)))
 
 
 def next_topic_word_prior(prior, first, stats):

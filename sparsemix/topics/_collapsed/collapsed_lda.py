@@ -17,6 +17,7 @@ from sparsemix._engine.sweeps import Mean, RowState, Sweeps, burn_in_of, run
 from sparsemix._estimator.absent import UNFITTED, Absent, check_continues
 from sparsemix._estimator.base import SparsemixEstimator, published
 from sparsemix._estimator.input.checks import check_counts, warn_of_light_weights
+from sparsemix._stats.prior_counts import PriorCounts
 from sparsemix._stats.suffstats import SufficientStatistics
 from sparsemix._typing import RowsLike, Seed, Weights
 from sparsemix.topics._assemble import (
@@ -78,9 +79,10 @@ class CollapsedLDA(TopicPredictMixin, SparsemixEstimator):
         Dirichlet prior alpha of each topic in a document. None means 0.1, or 5 / K for more than 50 topics. Raise it to
         give documents more topics. "learned" begins with the default and learns a value for every topic after each
         sweep except the first ten: use it if some topics are in most documents.
-    topic_word_prior : float or "learned", default=None
+    topic_word_prior : float, "learned", WordPrior or array-like of shape (n_components, n_features), default=None
         Dirichlet prior beta of each word in a topic. None means 0.01. Raise it to give topics more words. "learned"
         begins with the default and learns one value for all words after each sweep except the first ten.
+        :class:`~sparsemix.topics.WordPrior` guides topics by words. A sparse array is added to the default.
     init_params : "random" or array-like of shape (n_components, n_features), default="random"
         Initialisation: "random", responsibilities from a flat Dirichlet distribution ("gibbs": uniform random topics);
         or an array of topics, such as ``components_`` of another model, used in the first sweep.
@@ -125,8 +127,10 @@ class CollapsedLDA(TopicPredictMixin, SparsemixEstimator):
         exp E[log phi], computed in each access.
     doc_topic_prior_ : ndarray of shape (n_components,)
         Prior of the documents, given or learned.
-    topic_word_prior_ : float
+    topic_word_prior_ : float or ndarray of shape (n_components, n_features)
         Prior of the words, given or learned.
+    topic_names_ : list of str
+        Names of seeded topics; empty for other topics.
     topic_weights_ : ndarray of shape (n_components,)
         Share of all tokens in each topic.
     lower_bound_ : float
@@ -206,7 +210,7 @@ class CollapsedLDA(TopicPredictMixin, SparsemixEstimator):
     n_samples_ = Absent('only a fit with inference="gibbs" averages samples; set that')
     # Of responsibilities and tables; the oracles of the tests set float64.
     _table_dtype = np.float32
-    _state_classes = FittedCollapsedTopics, *MODELS.values(), SufficientStatistics, RowState
+    _state_classes = FittedCollapsedTopics, *MODELS.values(), PriorCounts, SufficientStatistics, RowState
 
     def __init__(
         self,
@@ -214,7 +218,7 @@ class CollapsedLDA(TopicPredictMixin, SparsemixEstimator):
         *,
         inference: str = "cvb0",
         doc_topic_prior: ArrayLike | None = None,
-        topic_word_prior: float | str | None = None,
+        topic_word_prior: Any = None,
         init_params: Any = "random",
         max_iter: int = 200,
         tol: float | None = None,

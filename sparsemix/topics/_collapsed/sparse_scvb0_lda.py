@@ -19,6 +19,7 @@ from sparsemix._models.topics.gibbs_sampler import GibbsSampler
 from sparsemix._models.topics.stochastic_model import StochasticCollapsedModel
 from sparsemix._models.topics.walker_sampler import WalkerSampler
 from sparsemix._stats.packed_counts import PackedCounts
+from sparsemix._stats.prior_counts import PriorCounts
 from sparsemix._stats.suffstats import SufficientStatistics
 from sparsemix._stats.word_rows import WordRows
 from sparsemix._typing import Folder, RowsLike, Seed, Weights
@@ -76,9 +77,10 @@ class SparseSCVB0LDA(AdditiveTopics):
         documents can be left out, and otherwise keeps 0.1 or 5 / K. Raise it to give documents more topics. The dense
         initialisation does not affect it. ``sampler="dense"`` overestimates the prior of rare topics by a factor of two
         or more, because every token is shared among all topics.
-    topic_word_prior : float or "learned", default=None
+    topic_word_prior : float, "learned", WordPrior or array-like of shape (n_components, n_features), default=None
         Dirichlet prior beta of each word in a topic. None means 0.01. Raise it to give topics more words. "learned"
         begins with the default and learns one value for all words once per epoch.
+        :class:`~sparsemix.topics.WordPrior` guides topics by words. A sparse array is added to the default.
     sampler : {"auto", "dense", "gibbs", "mhw"}, default="auto"
         How the topics of a document's words are inferred. "dense": responsibilities for all topics. "gibbs": one
         sampled topic per token for the document's counts, and the sampled responsibilities for the topics' counts. It
@@ -146,8 +148,10 @@ class SparseSCVB0LDA(AdditiveTopics):
         exp E[log phi], computed in each access.
     doc_topic_prior_ : ndarray of shape (n_components,)
         Prior of the documents, given or learned.
-    topic_word_prior_ : float
+    topic_word_prior_ : float or ndarray of shape (n_components, n_features)
         Prior of the words, given or learned.
+    topic_names_ : list of str
+        Names of seeded topics; empty for other topics.
     topic_weights_ : ndarray of shape (n_components,)
         Share of all tokens in each topic.
     sampler_ : str
@@ -227,8 +231,8 @@ class SparseSCVB0LDA(AdditiveTopics):
     lower_bound_, lower_bounds_ = Absent(NO_BOUND), Absent(NO_BOUND)
     best_iter_, stop_reason_ = Absent(NO_STOPPING), Absent(NO_STOPPING)
     _state_classes = (
-        FittedCounts, FirstDocuments, StochasticCollapsedModel, SufficientStatistics, WordRows, PackedCounts,
-        DenseSampler, GibbsSampler, WalkerSampler, LearningRates,
+        FittedCounts, FirstDocuments, StochasticCollapsedModel, PriorCounts, SufficientStatistics, WordRows,
+        PackedCounts, DenseSampler, GibbsSampler, WalkerSampler, LearningRates,
     )  # fmt: skip
     _rows_statistic = "documents"  # mass is of tokens
 
@@ -237,7 +241,7 @@ class SparseSCVB0LDA(AdditiveTopics):
         n_components: int = 10,
         *,
         doc_topic_prior: ArrayLike | None = None,
-        topic_word_prior: float | str | None = None,
+        topic_word_prior: Any = None,
         sampler: str = "auto",
         n_samples: int = 2,
         burn_in: int | None = 1,

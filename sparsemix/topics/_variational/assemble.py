@@ -7,7 +7,7 @@ from sparsemix._engine.schedules import Batch, Memoized, Stochastic, rule_of
 from sparsemix._kernels.documents._docstep import MAX_SELECT
 from sparsemix._models.topics.variational_model import TopicModel
 from sparsemix.topics import _start
-from sparsemix.topics._assemble import REMEMBERED_SHARE, priors, start_topics
+from sparsemix.topics._assemble import REMEMBERED_SHARE, counts_of_prior, priors, start_topics
 from sparsemix.topics._variational.collapsed_start import collapsed_topics
 
 # Least documents per batch by default; memoized batches are a tenth of the data. A batch needs tokens of every topic.
@@ -39,7 +39,8 @@ def make_start(params, model, documents, rng, workers):
     """Initial statistics, scaled to all documents."""
     totals = documents.word_totals()
     if starts_collapsed(params):
-        topics = collapsed_topics(model, documents, rng, workers, params.verbose)
+        prior = counts_of_prior(params, documents, model.dtype)
+        topics = collapsed_topics(model, documents, rng, workers, params.verbose, prior)
     else:
         topics = start_topics(params.init_params, model, documents, totals, rng, workers, params.verbose)
     return _start.stats_of(model, topics, documents, totals.sum())

@@ -12,6 +12,7 @@ from sparsemix._models.topics.stochastic_model import StochasticCollapsedModel
 from sparsemix.topics import _start
 from sparsemix.topics._assemble import REMEMBERED_SHARE
 from sparsemix.topics._stopping import n_averaged, n_epochs
+from sparsemix.topics._word_prior import holding
 
 # Least number of epochs; five give long documents a larger bound after the fit, but lower scores. Short documents get
 # half of the epochs of a fit.
@@ -33,8 +34,8 @@ def n_documents(entries):
     return max(LEAST_DOCUMENTS, int(ENTRIES / entries))
 
 
-def collapsed_topics(model, documents, rng, workers, verbose=0):
-    """Counts by word and topic, (V, K), of a random subset.
+def collapsed_topics(model, documents, rng, workers, verbose=0, prior=None):
+    """Counts by word and topic, (V, K), of a random subset; ``prior`` has the ``PriorCounts`` of all documents.
 
     Variational inference of short documents gives nearly all of a document to the topic that leads at first, and
     epochs hardly move a word to a topic that does not have it. Collapsed inference integrates the topics out, and its
@@ -61,10 +62,13 @@ def collapsed_topics(model, documents, rng, workers, verbose=0):
         initial = _start.packed_stats_of(collapsed, topics, subset, n_tokens)
     else:
         initial = _start.stats_of(collapsed, _start.random_topics(collapsed, totals, rng), subset, n_tokens)
+    if prior is not None:
+        holding(initial, prior.scaled(n_tokens / documents.word_totals().sum()))
     n_iter = max(EPOCHS, n_epochs(n_tokens / subset.mass, n_tokens) // 2)
     schedule = MiniEpochs(
         size, batch, rng, STEPS[1], STEPS[0], n_tokens, forget=memory.forget, last_warm=n_iter - n_averaged(n_iter)
     )
     monitor = Monitor(n_iter, 0.0, schedule, verbose, f"start from {size} documents:")
-    table, _ = run(collapsed, subset, schedule, monitor, workers, initial).unfolded("word_topic")
+    stats = run(collapsed, subset, schedule, monitor, workers, initial)
+    table, _ = (stats if prior is None else stats.hold(None)).unfolded("word_topic")
     return table if isinstance(table, np.ndarray) else table.toarray()

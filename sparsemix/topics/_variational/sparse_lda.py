@@ -9,6 +9,7 @@ from sparsemix._compat import Interval, StrOptions
 from sparsemix._engine.documents import FirstDocuments
 from sparsemix._estimator.base import published
 from sparsemix._models.topics.variational_model import TopicModel
+from sparsemix._stats.prior_counts import PriorCounts
 from sparsemix._stats.suffstats import SufficientStatistics
 from sparsemix._stats.word_rows import WordRows
 from sparsemix._typing import Seed
@@ -50,9 +51,10 @@ class SparseLDA(AdditiveTopics):
     doc_topic_prior : float, "learned" or array-like of shape (n_components,), default=None
         Dirichlet prior alpha of each topic in a document. None means 0.1, or 5 / K for more than 50 topics. Raise it to
         give documents more topics. "learned" begins with the default and learns a value for every topic in each step.
-    topic_word_prior : float or "learned", default=None
+    topic_word_prior : float, "learned", WordPrior or array-like of shape (n_components, n_features), default=None
         Dirichlet prior beta of each word in a topic. None means 0.01. Raise it to give topics more words. "learned"
         begins with the default and learns one value for all words in each step.
+        :class:`~sparsemix.topics.WordPrior` guides topics by words. A sparse array is added to the default.
     learning_method : {"memoized", "batch", "online"}, default="memoized"
         Algorithm of ``fit``. "memoized" [2]_ makes a step after each of about ten batches, and stores the statistics of
         each batch: monotone like "batch", and faster. "online" [3]_ makes steps of decreasing size on random batches;
@@ -113,8 +115,10 @@ class SparseLDA(AdditiveTopics):
         exp E[log phi], computed in each access.
     doc_topic_prior_ : ndarray of shape (n_components,)
         Prior of the documents, given or learned.
-    topic_word_prior_ : float
+    topic_word_prior_ : float or ndarray of shape (n_components, n_features)
         Prior of the words, given or learned.
+    topic_names_ : list of str
+        Names of seeded topics; empty for other topics.
     topic_weights_ : ndarray of shape (n_components,)
         Share of all tokens in each topic.
     lower_bound_ : float
@@ -187,7 +191,7 @@ class SparseLDA(AdditiveTopics):
         "doc_update_tol": [Interval(numbers.Real, 0.0, None, closed="left")],
     }
 
-    _state_classes = FittedTopics, FirstDocuments, TopicModel, SufficientStatistics, WordRows
+    _state_classes = FittedTopics, FirstDocuments, TopicModel, PriorCounts, SufficientStatistics, WordRows
 
     def __init__(
         self,
@@ -195,7 +199,7 @@ class SparseLDA(AdditiveTopics):
         *,
         n_nonzero: int | None = 8,
         doc_topic_prior: ArrayLike | None = None,
-        topic_word_prior: float | str | None = None,
+        topic_word_prior: Any = None,
         learning_method: str = "memoized",
         init_params: Any = "collapsed",
         n_restarts: int = 0,
