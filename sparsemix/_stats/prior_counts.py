@@ -1,5 +1,7 @@
 """Counts of a prior: a constant part of statistics by word, which no learning rule scales, averages or forgets."""
 
+from itertools import pairwise
+
 import numpy as np
 from scipy import sparse
 
@@ -32,6 +34,20 @@ class PriorCounts:
     def taken(self, components):
         """Those of some topics."""
         return PriorCounts(self.table[:, components], [self.names[k] for k in components], self.excludes)
+
+    def combined(self, components, by_word):
+        """Those of combined topics, as in ``SufficientStatistics.combined``; the names of a sum are in one."""
+        columns = components.tocsc()
+        parts = (columns.indices[a:b] for a, b in pairwise(columns.indptr))
+        names = [" / ".join(dict.fromkeys(self.names[k] for k in sorted(part) if self.names[k])) for part in parts]
+        return PriorCounts(by_word(self.table), names, self.excludes)
+
+    def __add__(self, other):
+        """The sum of two for the same words and topics."""
+        table = self.toarray() + other.toarray()
+        table = sparse.csr_array(table) if sparse.issparse(self.table) and sparse.issparse(other.table) else table
+        names = [" / ".join(dict.fromkeys(filter(None, pair))) for pair in zip(self.names, other.names, strict=True)]
+        return PriorCounts(table, names, self.excludes and other.excludes)
 
     def toarray(self):
         """The counts as a dense array."""

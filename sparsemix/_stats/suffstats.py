@@ -3,7 +3,9 @@
 import math
 
 import numpy as np
+from scipy import sparse
 
+from sparsemix._stats.packed_counts import PackedCounts
 from sparsemix._stats.sums import added, as_sums
 
 # Larger pending factors are applied to the arrays: added values are divided by them, and tables by word are float32.
@@ -368,6 +370,37 @@ class SufficientStatistics:
         """The given components, in that order; shared sums are unchanged."""
         out = self._map(lambda value: copied(value[components]), by_word=lambda value: columns(value, components))
         out.prior = None if self.prior is None else self.prior.taken(components)
+        return out
+
+    def combined(self, components, words=None, factors=None):
+        """Sums of components, of the same kinds: component j is the sum of ``components[k, j]`` times component k.
+
+        Shared sums are unchanged. The constant part is combined too.
+
+        Parameters
+        ----------
+        components : csr_array of shape (K, J)
+        words : csr_array of shape (V, W), default=None
+            The same for the words of sums by word.
+        factors : dict of int to ndarray of shape (W,), default=None
+            Factors of each word for some components j of the result, in sums by word.
+        """
+
+        def by_word(value):
+            table = sparse.csr_array(as_sums(value).tocsr()) @ components.astype(value.dtype)
+            table = table if words is None else sparse.csr_array(words.T.astype(value.dtype)) @ table
+            rows = np.repeat(np.arange(table.shape[0]), np.diff(table.indptr))
+            for component, factor in (factors or {}).items():
+                at = table.indices == component
+                table.data[at] *= factor[rows[at]].astype(value.dtype)
+            table.sort_indices()
+            if isinstance(value, np.ndarray):
+                return table.toarray()
+            return PackedCounts.of(table) if isinstance(value, PackedCounts) else table
+
+        out = self._map(lambda value: components.T @ value, by_word=by_word)
+        if self.prior is not None:
+            out.prior = self.prior.combined(components, by_word)
         return out
 
     def put(self, components, other, factors, kept=0.0):

@@ -204,7 +204,7 @@ class SkipGramTopicModel(SkipGramPredictMixin, AdditiveEstimator):
     _stream_first_passes = 5
     _fitted_class = FittedSkipGram
     lower_bound_, lower_bounds_ = Absent(NO_BOUND), Absent(NO_BOUND)
-    topic_names_ = Absent("only seeds in topic_word_prior name topics, which topics of word counts have: SparseSCVB0LDA")
+    topic_names_ = Absent("only seeds in topic_word_prior of SparseSCVB0LDA and its siblings name topics")
     _numbers_go_on = True
     _rows_statistic = "documents"  # "mass" counts positions
 

@@ -284,6 +284,11 @@ class GibbsLDA(TopicPredictMixin, SparsemixEstimator):
     def doc_topic_distribution_(self):
         """Posterior means of the proportions of the training documents, (n_samples, n_components)."""
         self._attribute("doc_topic_distribution_")
+        if "_doc_counts" not in vars(self):
+            raise AttributeError(
+                "GibbsLDA has no doc_topic_distribution_: split_topic and join_models do not know the new proportions "
+                "of the training documents; call transform(X), which infers them"
+            )
         return proportions(self._doc_counts, self.doc_topic_prior_)
 
     @property

@@ -178,7 +178,7 @@ class TopicModel:
             stats.replace("word_topic", stats["word_topic"].toarray())
         stats.scale(documents.mass / float(stats["mass"]))
         for name in ("visited", "entropy", "alloc", "log_pi"):  # initial statistics are not from visits
-            stats[name] *= 0.0
+            stats[name] = 0.0  # also if it is NaN
         return stats
 
     def totals_of(self, n_documents, n_tokens):

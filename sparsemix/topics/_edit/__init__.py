@@ -1,1 +1,1 @@
-"""Functions of fitted topic models: consensus of several fits."""
+"""Functions of fitted topic models: consensus of several fits, and models with other topics without another fit."""
