@@ -119,7 +119,7 @@ def fit_consensus(estimator: Any, X: RowsLike, n_runs: int = 10, **fit_params: A
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         Counts.
     n_runs : int, default=10
-        Number of fits to match, at least two. Three gain most of what ten do.
+        Number of fits to match, at least two.
     fit_params : dict
         Further arguments of each ``fit``, for example ``validation_data``.
 
