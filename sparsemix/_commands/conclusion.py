@@ -51,7 +51,8 @@ def conclude(options, outputs, learned):
     table = page.table(options.n_top_words)
     repeated = likenesses(model.components_, frequencies, [row["topic"] for row in table])
     for topic in page.data["topics"]:
-        topic |= {"repeats": repeated[topic["id"]] or None, "found": learned.again.found_by(topic["id"])}
+        k, again = topic["id"], learned.again
+        topic |= {"repeats": repeated[k] or None, "found": again.found_by(k), "stability": again.stability_of(k)}
     more = [*facts_of_topics(table, repeated), (AGAIN, str(learned.again))]
     coherent = [row["coherence"] for row in table if row["coherence"] is not None]
     coherence = float(np.mean(coherent)) if coherent else "not available"
@@ -116,14 +117,15 @@ def facts_of(learned, options, score):
 def topic_rows(table, data, repeated, learned):
     """Rows of topics.csv."""
     dated = learned.corpus.known("date") is not None
-    columns = ["topic", "token_share", "coherence", "words", "relevant_words", "repeats", "found_again", "name"]
-    yield columns + (["rising_words", "falling_words"] if dated else [])
+    columns = ["topic", "token_share", "coherence", "words", "relevant_words", "repeats", "found_again", "stability"]
+    yield [*columns, "name"] + (["rising_words", "falling_words"] if dated else [])
     for row, topic in zip(table, data["topics"], strict=True):
         k, coherence = row["topic"], "" if row["coherence"] is None else f"{row['coherence']:.6f}"
         words = listed(row["words"]), listed(row["relevant_words"])
         trends = (listed(data["words"][v] for v in numbers) for pair in topic["trend"] for numbers in pair)
         share = f"{row['token_share']:.6f}"
-        yield [k, share, coherence, *words, repeated[k], learned.again.of(k), cell(row["name"]), *trends]
+        again = learned.again.of(k), learned.again.stability_of(k)
+        yield [k, share, coherence, *words, repeated[k], *again, cell(row["name"]), *trends]
 
 
 def record_of(options, learned, score, coherence, facts):

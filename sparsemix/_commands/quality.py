@@ -8,7 +8,7 @@ import numpy as np
 from sparsemix._commands.topics_options import DOCUMENTS_OF_A_TOPIC, IN_ORDER, MOST_TOPICS, ROOT_OF_A_TOPIC
 from sparsemix.metrics import distinctive_words
 from sparsemix.metrics._completion import completion_by_document
-from sparsemix.topics._edit.consensus import match, roots
+from sparsemix.topics._edit.consensus import match, roots, topic_stability
 
 # With fewer tokens per topic, topics would be noise. Texts with fewer tokens than SHORT on average need more: two fits
 # to titles of manual pages agree in 0.67 (mean Bhattacharyya coefficient) with 500 tokens per topic, in 0.8 with 1,500.
@@ -175,13 +175,14 @@ class Again:
     """How many runs of other seeds find each topic.
 
     A run finds a topic if its counterpart lists at least half of the topic's main words. Counterparts are matched one
-    to one, so that the sum of their Bhattacharyya coefficients is largest.
+    to one, so that the sum of their Bhattacharyya coefficients is largest. ``stability`` (K,) is the mean of these.
     """
 
     def __init__(self, model, runs, n_top_words):
         self.n_runs, self.n_listed = len(runs), min(n_top_words, model.components_.shape[1])
         listed, rooted = distinctive_words(model, self.n_listed), roots(model.components_)
         self.found = np.zeros(len(listed), dtype=int)
+        self.stability = topic_stability(model.components_, [run.components_ for run in runs])
         for run in runs:
             theirs = distinctive_words(run, self.n_listed)[match(rooted, roots(run.components_))[0]]
             common = [len(np.intersect1d(*pair)) for pair in zip(listed, theirs, strict=True)]
@@ -194,6 +195,10 @@ class Again:
     def of(self, k):
         """In how many of the runs topic k is found, such as "2/3"."""
         return f"{self.found[k]}/{self.n_runs}"
+
+    def stability_of(self, k):
+        """Mean likeness of topic k to its counterparts, from 0 to 1."""
+        return round(float(self.stability[k]), 3)
 
     def __str__(self):
         n, n_topics = int((2 * self.found > self.n_runs).sum()), len(self.found)
@@ -209,6 +214,9 @@ class NotAgain:
         self.reason = f"not measured ({reason}); --runs {RUNS} compares {RUNS} seeds"
 
     def found_by(self, k):
+        """Nothing."""
+
+    def stability_of(self, k):
         """Nothing."""
 
     def of(self, k):  # noqa: ARG002

@@ -10,10 +10,8 @@ from sparsemix._estimator.parameters import plain_arguments
 from sparsemix._report.changes import Usage
 from sparsemix._typing import Array, RowsLike
 from sparsemix.metrics._checks import check_has_words, read_counts, read_topics
+from sparsemix.metrics._typical import BLOCK, Typical, shares_of
 from sparsemix.skipgram._input import check_sequences, counts_of
-
-# Rows of doc_topic in memory at once.
-BLOCK = 4096
 
 
 class Documents(NamedTuple):
@@ -62,7 +60,7 @@ def gather(model, X, n_documents=3, strata=(), observe=None, weights_of_rows=Non
     """
     n_components = len(model.components_)
     weights, word_counts = np.zeros(n_components), np.zeros(X.shape[1])
-    shares, documents = np.zeros((n_components, 0)), np.zeros((n_components, 0), dtype=np.int64)
+    typical = Typical(n_components, n_documents)
     sums = [np.zeros((max(0, int(codes.max(initial=-1))) + 1, n_components)) for codes in strata]
     parts = np.ones(X.shape[0]) if weights_of_rows is None else weights_of_rows
     usage = Usage(model.components_, [len(total) for total in sums]) if strata else None
@@ -78,21 +76,10 @@ def gather(model, X, n_documents=3, strata=(), observe=None, weights_of_rows=Non
             np.add.at(total, codes[rows][known], parts[rows][known, None] * doc_topic[known])
         if strata:
             usage.add([codes[rows] for codes in strata], doc_topic, counts)
-        shares = np.hstack([shares, doc_topic.T])
-        numbers = np.broadcast_to(np.arange(rows.start, rows.stop), doc_topic.T.shape)
-        documents = np.hstack([documents, numbers])
-        best = np.argsort(-shares, axis=1, kind="stable")[:, :n_documents]
-        shares, documents = np.take_along_axis(shares, best, axis=1), np.take_along_axis(documents, best, axis=1)
+        typical.add(rows.start, doc_topic)
     # totals of shares are the weights of the bins
     means = [total / np.where((weight := total.sum(axis=1, keepdims=True)) > 0, weight, 1.0) for total in sums]
-    return Gathered(weights / (weights.sum() or 1.0), documents, shares, means, usage, word_counts)
-
-
-def shares_of(model, X):
-    """Topic shares of documents; rows that do not sum to one are normalised."""
-    doc_topic = np.asarray(model.transform(X), dtype=np.float64)
-    totals = doc_topic.sum(axis=1, keepdims=True)
-    return np.divide(doc_topic, totals, out=np.full_like(doc_topic, 1.0 / doc_topic.shape[1]), where=totals > 0)
+    return Gathered(weights / (weights.sum() or 1.0), typical.documents, typical.shares, means, usage, word_counts)
 
 
 @plain_arguments

@@ -87,7 +87,8 @@ def topic_section(group, data):
     words = relevance_order(merged_words(group), data)
     name = data["names"].get(first["id"]) or ", ".join(data["words"][v] for v, _ in words[:3])
     numbers, found = ", ".join(str(topic["id"]) for topic in group), first.get("found") if len(group) == 1 else None
-    sure = f", found by {found[0]} of {found[1]} runs with other seeds" if found else ""
+    stable = f"stability {first['stability']:.2f}, " if found and first.get("stability") is not None else ""
+    sure = f", {stable}found by {found[0]} of {found[1]} runs with other seeds" if found else ""
     most = max((p for _, p in words[:BARS]), default=1.0) or 1.0
     bars = "".join(
         f'<tr><th scope="row">{escape(data["words"][v])}</th><td><svg viewBox="0 0 100 6" width="200" height="12">'

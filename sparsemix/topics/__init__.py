@@ -3,9 +3,11 @@
 from sparsemix.topics._choose import choose_n_topics
 from sparsemix.topics._collapsed.collapsed_lda import CollapsedLDA
 from sparsemix.topics._collapsed.sparse_scvb0_lda import SparseSCVB0LDA
-from sparsemix.topics._edit.consensus import consensus_topics
+from sparsemix.topics._edit.consensus import consensus_topics, fit_consensus
 from sparsemix.topics._edit.join import join_models
+from sparsemix.topics._edit.names import name_topics
 from sparsemix.topics._edit.operations import drop_topics, merge_topics, split_topic
+from sparsemix.topics._edit.outliers import outliers
 from sparsemix.topics._edit.reduce import reduce_topics, topic_hierarchy
 from sparsemix.topics._gibbs_lda import GibbsLDA
 from sparsemix.topics._variational.sparse_lda import SparseLDA
@@ -20,8 +22,11 @@ __all__ = [
     "choose_n_topics",
     "consensus_topics",
     "drop_topics",
+    "fit_consensus",
     "join_models",
     "merge_topics",
+    "name_topics",
+    "outliers",
     "reduce_topics",
     "split_topic",
     "topic_hierarchy",

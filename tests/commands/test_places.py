@@ -124,8 +124,9 @@ def test_documents_of_one_name_are_told_apart(run, tmp_path):
 def test_the_report_has_the_runs_that_find_a_topic(run, tmp_path, runs):
     (tmp_path / "a.txt").write_text("\n".join(prose(i % 2, 20, i) for i in range(100)))
     out, data = run(tmp_path / "a.txt", "--format", "lines", "--passages", "0", "--runs", str(runs))
-    found = {str(topic["id"]): topic["found"] for topic in data["topics"]}
+    found, stability = ({str(topic["id"]): topic[name] for topic in data["topics"]} for name in ("found", "stability"))
     for row in table(out / "topics.csv"):
         shown = found[row["topic"]]
         assert row["found_again"] == ("" if runs == 1 else f"{shown[0]}/{shown[1]}")
         assert (shown is None) == (runs == 1)
+        assert row["stability"] == ("" if runs == 1 else str(stability[row["topic"]]))

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import joblib
 import numpy as np
 import pytest
+from scipy.optimize import linear_sum_assignment
 
 from sparsemix.__main__ import main
 from sparsemix._commands import topics as _topics_command
@@ -29,6 +30,9 @@ def test_a_fit_in_another_order_finds_all_topics_again_and_a_random_one_does_not
     assert found.found.tolist() == 6 * [2]
     assert str(found) == "6 of 6 topics by most of 3 runs, with half of their 10 main words"
     assert found.of(2) == "2/3"
+    likeness = np.sqrt(components) @ np.sqrt(others).T
+    matched = likeness[linear_sum_assignment(-likeness)]
+    np.testing.assert_allclose(found.stability, (2 + matched) / 3, rtol=1e-6)
     assert str(Again(model, [random, random, same], 10)).startswith("0 of 6 topics by most of 3 runs")
 
 
@@ -63,7 +67,7 @@ def test_long_fits_are_not_repeated(titles, tmp_path, capsys, options):
           "--max-iter", "3", *options])  # fmt: skip
     printed = capsys.readouterr().out
     assert re.search(r"found by runs of other seeds +not measured \(one run with --checkpoint, .*\); --runs 3", printed)
-    assert {row["found_again"] for row in table(tmp_path / "out" / "topics.csv")} == {""}
+    assert {row["found_again"] + row["stability"] for row in table(tmp_path / "out" / "topics.csv")} == {""}
 
 
 @pytest.mark.parametrize("at", [1, 2, 4])

@@ -130,8 +130,8 @@ def test_topics_of_every_kind_of_input(tmp_path, capsys, texts, counts, writer):
 
     with (output / "topics.csv").open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
-    columns = ["topic", "token_share", "coherence", "words", "relevant_words", "repeats", "found_again", "name"]
-    assert [list(row)[:8] for row in rows] == 3 * [columns]
+    columns = ["topic", "token_share", "coherence", "words", "relevant_words", "repeats", "found_again", "stability"]
+    assert [list(row)[:9] for row in rows] == 3 * [[*columns, "name"]]
     assert sum(float(row["token_share"]) for row in rows) == pytest.approx(1.0, abs=1e-5)
     weights = [float(row["token_share"]) for row in rows]
     assert weights == sorted(weights, reverse=True)

@@ -124,10 +124,10 @@ def test_the_page_without_scripts_says_what_is_counted():
 def test_the_page_without_scripts_says_how_many_runs_find_a_topic(found):
     page = report(Model(), X)
     for topic in page.data["topics"]:
-        topic["found"] = found
+        topic |= {"found": found, "stability": found and 0.875}
     assert static_content(page.data).count("runs with other seeds") == (2 if found else 0)
     if found:
-        assert f"found by {found[0]} of 3 runs with other seeds</p>" in static_content(page.data)
+        assert f"stability 0.88, found by {found[0]} of 3 runs with other seeds</p>" in static_content(page.data)
         page.rename({0: "both", 1: "both"})
         assert "runs with other seeds" not in static_content(page.data)
 

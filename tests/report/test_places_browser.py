@@ -79,7 +79,7 @@ def test_a_cut_text_of_a_card_ends_in_dots(visit, tmp_path, n):
 def found_path(tmp_path_factory):
     page = make_report(WORDS)
     for topic, found in zip(page.data["topics"], FOUND, strict=True):
-        topic["found"] = found
+        topic |= {"found": found, "stability": found[0] / 4}
     return page.save(tmp_path_factory.mktemp("found") / "page.html")
 
 
@@ -87,7 +87,7 @@ def test_topics_that_few_runs_find_look_weaker(visit, found_path):
     page = visit(found_path)
     order = topics_of(page)
     heads = [head.inner_text() for head in page.query_selector_all(".row .head")]
-    assert all(f"found by {n} of {m}" in head for head, (n, m) in zip(heads, FOUND, strict=True))
+    assert all(f"stability {n / 4:.2f}, found by {n} of {m}" in head for head, (n, m) in zip(heads, FOUND, strict=True))
     style = "[...document.querySelectorAll('.row')].map(row => [getComputedStyle(row).borderInlineStartStyle," \
         "getComputedStyle(row.querySelector('.words')).fontStyle])"  # fmt: skip
     assert page.evaluate(style) == [["dashed", "italic"], ["none", "normal"], ["none", "normal"]]

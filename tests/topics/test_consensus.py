@@ -2,11 +2,16 @@
 
 import numpy as np
 import pytest
+from scipy import stats
+from scipy.optimize import linear_sum_assignment
+from sklearn.base import clone
+from sklearn.decomposition import LatentDirichletAllocation
 
 from sparsemix import SparseSCVB0LDA
-from sparsemix.datasets import make_bars
+from sparsemix.datasets import make_bars, make_sparse_lda
 from sparsemix.metrics import align_topics
-from sparsemix.topics import consensus_topics
+from sparsemix.topics import consensus_topics, fit_consensus
+from sparsemix.topics._edit.consensus import match, roots
 
 
 @pytest.fixture
@@ -68,3 +73,44 @@ def test_wrong_fits_are_refused(known):
     ):
         with pytest.raises(ValueError, match=message):
             consensus_topics(models)
+
+
+def test_fit_consensus_is_its_steps_and_changes_no_estimator():
+    X = make_bars(n_samples=300, n_side=6, random_state=0)[0]
+    est = SparseSCVB0LDA(12, max_iter=5, random_state=7)
+    found = fit_consensus(est, X, n_runs=3)
+    assert not hasattr(est, "components_")
+    assert found.estimator.init_params == est.init_params
+    seeds = np.random.default_rng(np.random.RandomState(7).randint(2**31 - 1)).integers(2**31 - 1, size=4).tolist()
+    assert len(set(seeds)) == 4
+    runs = [clone(est).set_params(random_state=seed).fit(X) for seed in seeds[:3]]
+    start = consensus_topics(runs).components
+    final = clone(est).set_params(random_state=seeds[3], init_params=start).fit(X)
+    np.testing.assert_array_equal(found.components, start)
+    np.testing.assert_array_equal(found.estimator.components_, final.components_)
+    # Bhattacharyya's coefficient of matched topics, from its definition
+    ours = final.components_ / final.components_.sum(axis=1, keepdims=True)
+    theirs = [run.components_ / run.components_.sum(axis=1, keepdims=True) for run in runs]
+    places = [linear_sum_assignment(-np.sqrt(ours) @ np.sqrt(each).T)[1] for each in theirs]
+    expected = np.mean([np.sqrt(ours * each[at]).sum(axis=1) for each, at in zip(theirs, places, strict=True)], axis=0)
+    np.testing.assert_allclose(found.stability, expected, rtol=1e-6)
+    again = fit_consensus(est.set_params(n_jobs=2), X, n_runs=3)
+    np.testing.assert_array_equal(again.estimator.components_, found.estimator.components_)
+
+
+def test_stable_topics_return_in_a_consensus_of_other_seeds():
+    """Few documents and too many topics, so that some topics are chance."""
+    X = make_sparse_lda(150, n_features=200, n_components=12, doc_length=40, random_state=0)[0]
+    one, other = (fit_consensus(SparseSCVB0LDA(16, max_iter=10, random_state=seed), X, n_runs=4) for seed in (0, 1))
+    _, likeness = match(*(roots(each.estimator.components_) for each in (one, other)))
+    assert ((one.stability >= 0) & (one.stability <= 1)).all()
+    assert stats.spearmanr(one.stability, likeness).statistic > 0.5
+
+
+def test_wrong_estimators_and_numbers_of_runs_are_refused():
+    X = make_bars(n_samples=50, random_state=0)[0]
+    with pytest.raises(ValueError, match="LatentDirichletAllocation without the parameter init_params"):
+        fit_consensus(LatentDirichletAllocation(3), X)
+    for n_runs in (1, 2.5):
+        with pytest.raises(ValueError, match=f"n_runs is {n_runs}; give the number of fits"):
+            fit_consensus(SparseSCVB0LDA(3), X, n_runs=n_runs)

@@ -25,7 +25,7 @@ function joined(members) {
     documents.set(place, Math.max(share, documents.get(place) || 0));
   }
   return {
-    ...members[0], name, members: ids, weight, coherence: null, repeats: null, found: null, changes: null, trend: [],
+    ...members[0], name, members: ids, weight, coherence: null, repeats: null, found: null, stability: null, changes: null, trend: [],
     words, p: words.map((word) => p.get(word)),
     documents: [...documents].sort((a, b) => b[1] - a[1]).slice(0, 5),
     similar: members.flatMap((topic) => topic.similar).filter(([id]) => !ids.includes(id)).sort((a, b) => b[1] - a[1]),

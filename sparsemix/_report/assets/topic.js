@@ -45,7 +45,8 @@ function topicView(topic) {
     topic.coherence === null ? null : el("p", { class: "soft" }, "Coherence: how often the main words of the topic occur in the "
       + "same documents; 1 is always, 0 as often as by chance, −1 never."),
     topic.found ? el("p", { class: `soft ${unsure(topic)}` }, `Found by ${topic.found.join(" of ")} runs with other seeds`
-      + `${unsure(topic) ? ": do not build on this topic alone." : "."}`) : null,
+      + `${unsure(topic) ? ": do not build on this topic alone." : "."}`
+      + (stabilityOf(topic) ? ` Stability ${topic.stability.toFixed(2)}: mean likeness to its counterparts, 1 if equal.` : "")) : null,
     namesView(topic),
     wordTable(topic),
     topic.similar.length ? el("h3", {}, "Similar topics") : null,

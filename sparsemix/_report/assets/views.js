@@ -3,7 +3,8 @@
 const SORTS = {
   weight: ["largest first", (a, b) => b.weight - a.weight],
   coherence: ["most coherent first", (a, b) => (b.coherence ?? -2) - (a.coherence ?? -2)],
-  found: ["surest first", (a, b) => (b.found ? b.found[0] : -1) - (a.found ? a.found[0] : -1)],
+  found: ["surest first", (a, b) => (b.found ? b.found[0] : -1) - (a.found ? a.found[0] : -1)
+    || (b.stability ?? -1) - (a.stability ?? -1)],
   id: ["by number", (a, b) => a.id - b.id],
   words: ["by first word", (a, b) => (labelOf(a, 1)[0] || "").localeCompare(labelOf(b, 1)[0] || "")],
 };
@@ -11,6 +12,11 @@ const SORTS = {
 // The class of topics that at most half of the runs with other seeds find.
 function unsure(topic) {
   return topic.found && 2 * topic.found[0] <= topic.found[1] ? "unsure" : "";
+}
+
+// Mean likeness of the topic to its counterparts in runs with other seeds.
+function stabilityOf(topic) {
+  return topic.stability === null || topic.stability === undefined ? "" : `stability ${topic.stability.toFixed(2)}, `;
 }
 
 function topicRow(topic, state) {
@@ -23,7 +29,7 @@ function topicRow(topic, state) {
       el("span", { class: "number", title: "share of the tokens of all documents" }, `${percent(topic.weight)} of tokens`),
       topic.coherence === null ? null : el("span", { class: "number" }, `coherence ${topic.coherence.toFixed(2)}`),
       topic.found ? el("span", { class: "number", title: "runs with other seeds that find the topic" },
-        `found by ${topic.found.join(" of ")}`) : null,
+        `${stabilityOf(topic)}found by ${topic.found.join(" of ")}`) : null,
       topic.repeats ? el("span", { class: "number" }, `like ${topic.repeats}`) : null),
     topic.name ? el("strong", { class: "words" }, ...marked(topic.name, state.query)) : null,
     el("span", { class: "words" }, ...words)));
