@@ -23,6 +23,8 @@ LARGEST_PRIOR = LARGEST_COUNT
 EXCLUDED = 1e-6
 # Occurrences of the corpus that the prior of a fixed topic is worth: its words hardly move.
 FIXED = 1e3
+# Largest part of the occurrences of a seed word that its prior is worth.
+MOST = 0.5
 # A larger share of entries is stored as a dense table.
 DENSE = 0.1
 # Words named in a warning.
@@ -32,9 +34,9 @@ NAMED = 10
 class WordPrior(BaseEstimator):
     """Prior of topics over words, from words that belong to a topic, words that do not, and known topics.
 
-    Give it to a topic estimator as ``topic_word_prior``. Seed words guide a topic: the prior is worth a share of a
-    word's occurrences, so data can still move a word to another topic. A prior acts in every step of a fit and of a
-    stream, and no step forgets it.
+    Give it to a topic estimator as ``topic_word_prior``. Seed words guide a topic: the prior is worth some occurrences
+    of them in it, so data can still move a word to another topic. A prior acts in every step of a fit and of a stream,
+    and no step forgets it.
 
     Fixed topics come first, then seeded topics in the order of ``seeds``, then free topics.
 
@@ -50,9 +52,10 @@ class WordPrior(BaseEstimator):
         more table of topics by words, and time for it in every step.
     fixed : fitted topic model or array-like of shape (n_fixed, n_words), default=None
         Topics whose words stay as they are. Rows are normalised.
-    strength : float, default=0.2
-        Weight of the seeds: share of the occurrences of a seed word in the documents of the fit that the prior adds to
-        the topic.
+    strength : float, default=0.05
+        Weight of the seeds of a topic: share of the mean size of a topic (tokens of the fit, divided by
+        ``n_components``) that the prior adds, in equal parts for its seed words. A word gets at most half of its
+        occurrences, so that rare words do not lead.
     word_prior : float, default=0.01
         Dirichlet prior of all other words.
 
@@ -62,9 +65,9 @@ class WordPrior(BaseEstimator):
 
     Notes
     -----
-    The prior of word w in topic k is ``word_prior + strength * n_w`` for a seed word with n_w occurrences in the
-    documents of ``fit``, or in the first block of a stream (scaled to ``total_samples``, if given). Topics with
-    asymmetric priors from seed words are due to [1]_ and [2]_.
+    The prior of one of s seed words in its topic is ``word_prior + min(strength * n / n_components / s, n_w / 2)``, for n
+    tokens in the documents of ``fit``, n_w of them of this word. In a stream, the documents are those of the first block
+    (scaled to ``total_samples``, if given). Topics with asymmetric priors from seed words are due to [1]_ and [2]_.
 
     References
     ----------
@@ -93,7 +96,7 @@ class WordPrior(BaseEstimator):
         seeds: Mapping[str, Sequence[Any]] | None = None,
         exclude: Mapping[Any, Sequence[Any]] | None = None,
         fixed: Any = None,
-        strength: float = 0.2,
+        strength: float = 0.05,
         word_prior: float = WORD_PRIOR,
     ) -> None:
         self.vocabulary = vocabulary
@@ -134,14 +137,14 @@ class WordPrior(BaseEstimator):
             )
         if len(known) and known.shape[1] != len(totals):
             raise ValueError(f"fixed has {known.shape[1]} words, the data {len(totals)}; give topics of these words")
-        shape = len(totals), n_components
+        shape, mean_size = (len(totals), n_components), totals.sum() / n_components
         out = np.full(shape, self.word_prior - self._base()) if self.exclude else sparse.lil_array(shape)
         for k, topic in enumerate(known):
             words = np.flatnonzero(topic)
             out[words, [k]] += FIXED * totals.sum() * topic[words]
         for k, (name, words) in seeds.items():
             found = columns(words, places, f"seeds[{name!r}]", missing)
-            out[found, [k]] += self.strength * totals[found]
+            out[found, [k]] += np.minimum(self.strength * mean_size / len(found), MOST * totals[found])
         numbers = {name: k for k, (name, _) in seeds.items()} | {k: k for k in range(n_components)}
         for topic, words in (self.exclude or {}).items():
             if topic not in numbers:

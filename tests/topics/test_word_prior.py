@@ -39,7 +39,7 @@ def test_equal_numbers_are_one_number_and_sparse_ones_are_added_to_the_default(c
 def given():
     return WordPrior(
         [f"w{v}" for v in range(V)], seeds={"one": ["w3", "w4"], "two": ["w7"]}, exclude={"two": ["w3"], 4: ["w0"]},
-        fixed=np.eye(1, V, 9), strength=0.5, word_prior=0.05,
+        fixed=np.eye(1, V, 9), strength=0.4, word_prior=0.05,
     )  # fmt: skip
 
 
@@ -47,8 +47,9 @@ def given():
 def test_the_prior_is_what_its_words_say(cls):
     want = np.full((K, V), 0.05)
     want[0, 9] += 1e3 * TOTALS.sum()
-    want[1, [3, 4]] += 0.5 * TOTALS[[3, 4]]
-    want[2, 7] += 0.5 * TOTALS[7]
+    want[1, [3, 4]] += np.minimum(0.4 * TOTALS.sum() / K / 2, 0.5 * TOTALS[[3, 4]])
+    want[2, 7] += min(0.4 * TOTALS.sum() / K, 0.5 * TOTALS[7])
+    assert len({*(want[1, [3, 4]] < 0.05 + 0.5 * TOTALS[[3, 4]])}) == 2  # one word has the limit
     want[2, 3] = want[4, 0] = EXCLUDED
     est = fitted(cls, given())
     np.testing.assert_allclose(est.topic_word_prior_, want, rtol=1e-5)
@@ -75,7 +76,8 @@ def test_a_stream_of_known_length_has_the_prior_of_all_documents():
     est = SparseSCVB0LDA(K, topic_word_prior=WordPrior(seeds={"one": [3]}), total_samples=600, random_state=0)
     for _ in range(4):
         est.partial_fit(X)
-    assert est.topic_word_prior_[0, 3] == pytest.approx(0.01 + 0.2 * 10 * TOTALS[3], rel=1e-6)
+    want = 10 * min(0.05 * TOTALS.sum() / K, 0.5 * TOTALS[3])
+    assert est.topic_word_prior_[0, 3] == pytest.approx(0.01 + want, rel=1e-6)
     assert (est.components_ - est.topic_word_prior_).sum() == pytest.approx(10 * TOTALS.sum(), rel=1e-4)
 
 
@@ -83,8 +85,8 @@ def test_a_stream_of_unknown_length_has_that_of_the_documents_that_begin_it():
     est = SparseLDA(K, topic_word_prior=WordPrior(seeds={"one": [3]}), random_state=0)
     for part in np.array_split(np.arange(X.shape[0]), 6):
         est.partial_fit(X[part])
-    share = (est.topic_word_prior_[0, 3] - 0.01) / 0.2
-    assert TOTALS[3] * 0.3 < share <= TOTALS[3]
+    share = (est.topic_word_prior_[0, 3] - 0.01) / min(0.05 * TOTALS.sum() / K, 0.5 * TOTALS[3])
+    assert 0.3 < share < 1.01
     assert (est.components_ - est.topic_word_prior_).sum() == pytest.approx(TOTALS.sum(), rel=1e-3)
 
 
@@ -111,7 +113,7 @@ def test_a_grid_searches_the_strength():
     rows = vectorizer.fit_transform(texts())
     prior = WordPrior(vectorizer.vocabulary_, seeds={"kitchen": ["oven", "butter"]})
     search = GridSearchCV(SparseSCVB0LDA(2, topic_word_prior=prior, max_iter=2, random_state=0),
-                          {"topic_word_prior__strength": [0.1, 0.4]}, cv=2)  # fmt: skip
+                          {"topic_word_prior__strength": [0.01, 0.02]}, cv=2)  # fmt: skip
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         search.fit(rows)
@@ -119,8 +121,8 @@ def test_a_grid_searches_the_strength():
     assert found.topic_names_ == ["kitchen", ""]
     word = vectorizer.vocabulary_["oven"]
     share = search.best_params_["topic_word_prior__strength"]
-    assert found.topic_word_prior_[0, word] == pytest.approx(0.01 + share * rows[:, [word]].sum(), rel=1e-6)
-    assert clone(prior).strength == 0.2
+    assert found.topic_word_prior_[0, word] == pytest.approx(0.01 + share * rows.sum() / 2 / 2, rel=1e-6)
+    assert clone(prior).strength == 0.05
 
 
 WRONG = {
@@ -157,7 +159,7 @@ def test_words_outside_the_vocabulary_are_named():
 
 def test_very_many_topics_take_sparse_priors_only():
     est = SparseSCVB0LDA(2100, topic_word_prior=WordPrior(seeds={"a": [3]}, strength=0.5), max_iter=1, random_state=0)
-    assert est.fit(X).topic_word_prior_[0, 3] == pytest.approx(0.01 + 0.5 * TOTALS[3], rel=1e-6)
+    assert est.fit(X).topic_word_prior_[0, 3] == pytest.approx(0.01 + 0.5 * TOTALS.sum() / 2100, rel=1e-6)
     assert (est.components_ - est.topic_word_prior_).sum() == pytest.approx(TOTALS.sum(), rel=1e-2)
     with pytest.raises(ValueError, match="differs in most of its entries, which more than 2000 topics do not support"):
         est.set_params(topic_word_prior=given()).fit(X)
