@@ -65,9 +65,9 @@ class WordPrior(BaseEstimator):
 
     Notes
     -----
-    The prior of one of s seed words in its topic is ``word_prior + min(strength * n / n_components / s, n_w / 2)``, for n
-    tokens in the documents of ``fit``, n_w of them of this word. In a stream, the documents are those of the first block
-    (scaled to ``total_samples``, if given). Topics with asymmetric priors from seed words are due to [1]_ and [2]_.
+    The prior of one of s seed words in its topic is ``word_prior + min(strength * n / n_components / s, n_w / 2)``:
+    the documents of ``fit`` have n tokens, n_w of them of this word. In a stream, the documents are those of the first
+    block, scaled to ``total_samples`` if that is given. Asymmetric priors from seed words are due to [1]_ and [2]_.
 
     References
     ----------
