@@ -42,7 +42,9 @@ def conclude(options, outputs, learned):
         corpus.warnings += (score.warning,)
     facts = facts_of(learned, options, score)
     names = {k: name for k, name in enumerate(getattr(model, "topic_names_", ())) if name}
-    documents = tables_of_documents(corpus, learned.held_out, names)
+    documents = tables_of_documents(corpus, learned.held_out)
+    for table in documents.values():
+        table.names = names
     page = page_of(learned, options, facts, documents.values()).rename(names)
     path = printable(outputs.folder / MODEL)
     page.data["load"] = (

@@ -35,11 +35,11 @@ DATA = re.compile(r'<script type="application/json" id="data">(.*?)</script>', r
 DESCRIPTION = """Write the report of an earlier run again, with names for its topics. FILE is a table with the columns
 topic and name; the button of the report saves one. Topics of one name are shown as one. The names go to report.html,
 all tables, and the attribute topic_names_ of the pipeline in the model file. Topics without a name lose theirs.
---merge also adds up the topics of one name in the model, without a fit. The model has fewer topics then: a merged topic
+--merge also adds up the topics of one name in the model, without a fit. The model then has fewer topics: a merged topic
 has the smallest number of its parts, and later topics move up, so save the names again before the next change. Shares
-of the report and tables are sums of the written ones, where shares below 1 % of a document are left out. The words of a
-merged topic are chosen from those of the report. Its coherence, stability and changes of words need the texts and are
-left empty; scores are those of the topics before."""
+in the report and tables are sums of the written ones, which leave out shares below 1 % of a document; those that the
+merged model gives to a text differ by some percent. The words of a merged topic are chosen from those of the report.
+Its coherence, stability and changes of words need the texts and are left out. Scores are those of the topics before."""
 
 
 def add_parser(commands):

@@ -29,11 +29,6 @@ def read_seeds(options):
     seeds = listed_seeds(path) if path.lower().endswith(LISTS) else tabled_seeds(path)
     if not seeds:
         raise ValueError(f"{path} has no topic; {EXAMPLE}.")
-    if options.n_components is not None and options.n_components < len(seeds):
-        raise ValueError(
-            f"--n-components {options.n_components} is less than the {len(seeds)} topics of {path}; give at least "
-            f"{len(seeds)}."
-        )
     return seeds
 
 
@@ -83,24 +78,22 @@ def least_number(seeds):
 
 
 def prior_of_seeds(seeds, corpus, options):
-    """The prior of seeded topics; None without seeds. The corpus gets a fact, and a warning that names missing words.
-    """
+    """The prior of seeded topics; None without seeds. The corpus gets a fact, and a warning of missing words."""
     if seeds is None:
         return None
     column_of, found, missing = Columns(corpus), {}, []
     for name, texts in seeds.items():
-        columns, unknown = columns_of(texts, column_of)
-        missing += unknown
-        if not columns:
-            words = f"({', '.join(unknown)}) " if unknown else ""
+        found[name], unknown = columns_of(texts, column_of)
+        if not found[name]:
+            words = ", ".join(unknown) or "none given"
             raise ValueError(
-                f"{options.seeds}: no word of topic {name!r} {words}is in the vocabulary; give words that enough "
+                f"{options.seeds}: no word of topic {name!r} is in the vocabulary ({words}); give words that enough "
                 "texts have, or a smaller --min-df."
             )
-        found[name] = list(dict.fromkeys(columns))
+        missing += unknown
     if missing:
         words = ", ".join(dict.fromkeys(missing))
-        corpus.warnings += (f"these words of {options.seeds} are not in the vocabulary and have no effect: {words}",)
+        corpus.warnings += (f"words of {options.seeds} that are not in the vocabulary have no effect: {words}",)
     n_words = sum(map(len, found.values()))
     corpus.facts["seeded topics"] = f"{len(found):,}, by {n_words:,} words of strength {options.seed_strength:g}"
     return WordPrior(list(corpus.feature_names), seeds=found, strength=options.seed_strength)
@@ -119,11 +112,8 @@ def columns_of(texts, column_of):
                 continue
             word = words.pop(0)
             column = column_of(word)
-            if column is None:
-                missing.append(word)
-            else:
-                found.append(column)
-    return found, missing
+            (missing if column is None else found).append(column or word)
+    return list(dict.fromkeys(found)), missing
 
 
 class Columns:

@@ -121,19 +121,8 @@ class DocumentsTable(SharesTable):
         return [self.inputs[number].copy_of + 1 or "", self.inputs[number].missing]
 
 
-def tables_of_documents(corpus, held_out, names):
-    """The tables of documents and, if they are cut, of chapters and passages, by their file names.
-
-    ``names`` are those of topics, by number.
-    """
-    tables = unnamed_tables(corpus, held_out)
-    for table in tables.values():
-        table.names = names
-    return tables
-
-
-def unnamed_tables(corpus, held_out):
-    """The tables, without names of topics."""
+def tables_of_documents(corpus, held_out):
+    """The tables of documents and, if they are cut, of chapters and passages, by their file names."""
     tokens = np.asarray(corpus.counts.sum(axis=1), dtype=np.float64).ravel()
     held = np.isin(np.arange(len(tokens)), held_out)
     tables = {DOCUMENTS: DocumentsTable(corpus, tokens, held)}
@@ -171,11 +160,9 @@ def merged_documents(rows, places):
     """Rows of documents.csv after a merge, in which topic k became topic ``places[k]``: shares are added."""
     for row in rows:
         if row["topics"]:
-            # the largest share has one more digit in a column for itself
-            known = [*(dict(listed_shares(row["topics"])) | {int(row["topic"]): float(row["document_share"])}).items()]
-            sums = summed(known, places)
-            (topic, share), listing = sums[0], " ".join(f"{k}:{share:.3f}" for k, share in sums)
-            row |= {"topic": topic, "document_share": f"{share:.4f}", "topics": listing}
+            sums = dict(summed(listed_shares(row["topics"]), places))
+            topic = next(iter(sums))
+            row |= {"topic": topic, "document_share": f"{sums[topic]:.4g}", "topics": shown(sums, sums)}
         yield row
 
 
