@@ -41,8 +41,11 @@ def conclude(options, outputs, learned):
         warn(score.warning)
         corpus.warnings += (score.warning,)
     facts = facts_of(learned, options, score)
+    names = {k: name for k, name in enumerate(getattr(model, "topic_names_", ())) if name}
     documents = tables_of_documents(corpus, learned.held_out)
-    page = page_of(learned, options, facts, documents.values())
+    for table in documents.values():
+        table.names = names
+    page = page_of(learned, options, facts, documents.values()).rename(names)
     path = printable(outputs.folder / MODEL)
     page.data["load"] = (
         f"import joblib\n\npipeline = joblib.load({path!r})  # only load files that you trust\n"
@@ -138,7 +141,7 @@ def record_of(options, learned, score, coherence, facts):
             "sparsemix": sparsemix.__version__, "scikit-learn": sklearn.__version__, "numpy": np.__version__,
             "python": platform.python_version(),
         },
-        "estimator": {type(model).__name__: model.get_params()},
+        "estimator": {type(model).__name__: parameters_of(model)},
         "input_documents": len(corpus.inputs),
         "documents": corpus.counts.shape[0],
         "tokens": float(corpus.counts.sum(dtype=np.float64)),
@@ -152,6 +155,15 @@ def record_of(options, learned, score, coherence, facts):
     }  # fmt: skip
 
 
+def parameters_of(model):
+    """Parameters of the estimator; of the prior of seeded topics, its words and their strength."""
+    parameters = model.get_params(deep=False)
+    prior = parameters.get("topic_word_prior")
+    if hasattr(prior, "seeds"):
+        parameters["topic_word_prior"] = {"seeds": prior.seeds, "strength": prior.strength}
+    return parameters
+
+
 def tell(table, facts, repeated, again):
     """Print topics and facts."""
     print(f"\n{'topic':>5s} {'tokens':>7s} {'NPMI':>6s} {'again':>6s}  most distinctive words")
@@ -159,7 +171,8 @@ def tell(table, facts, repeated, again):
         k, coherence = row["topic"], "" if row["coherence"] is None else f"{row['coherence']:.3f}"
         like = f"  (like {repeated[k]})" if repeated[k] else ""
         numbers = f"{k:5d} {row['token_share']:7.2%} {coherence:>6s} {again.of(k):>6s}"
-        print(f"{numbers}  {listed(row['words'])}{like}")
+        name = f"{printable(row['name'])}: " if row["name"] else ""
+        print(f"{numbers}  {name}{listed(row['words'])}{like}")
     print()
     width = max(32, *(len(label) for label, _ in facts))
     for label, value in facts:

@@ -7,63 +7,135 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import joblib
+import numpy as np
 
 from sparsemix._commands.console import printable, warn
-from sparsemix._commands.outputs import CHAPTERS, DOCUMENTS, MODEL, PASSAGES, REPORT, TOPICS, cell
+from sparsemix._commands.outputs import (
+    CHAPTERS,
+    DOCUMENTS,
+    MODEL,
+    PASSAGES,
+    REPORT,
+    RUN,
+    TOPICS,
+    cell,
+    json_of,
+    listed,
+)
 from sparsemix._commands.reading.formats.files import LONGEST_LINE
-from sparsemix._commands.tables import renamed_documents, strata_tables
+from sparsemix._commands.tables import merged_documents, renamed_documents, strata_tables
 from sparsemix._engine.threads import interrupts_wait
 from sparsemix._estimator.writing import replacing
 from sparsemix._report import Report
+from sparsemix._report.merging import merged_data
 from sparsemix._report.naming import groups_of, read_names
+from sparsemix.topics import merge_topics
 
 DATA = re.compile(r'<script type="application/json" id="data">(.*?)</script>', re.DOTALL)
 DESCRIPTION = """Write the report of an earlier run again, with names for its topics. FILE is a table with the columns
 topic and name; the button of the report saves one. Topics of one name are shown as one. The names go to report.html,
-all tables, and the attribute topic_names_ of the pipeline in the model file. Topics without a name lose theirs."""
+all tables, and the attribute topic_names_ of the pipeline in the model file. Topics without a name lose theirs.
+--merge also adds up the topics of one name in the model, without a fit. The model then has fewer topics: a merged topic
+has the smallest number of its parts, and later topics move up, so save the names again before the next change. Shares
+in the report and tables are sums of the written ones, which leave out shares below 1 % of a document; those that the
+merged model gives to a text differ by some percent. The words of a merged topic are chosen from those of the report.
+Its coherence, stability and changes of words need the texts and are left out. Scores are those of the topics before."""
 
 
 def add_parser(commands):
     """Add the subcommand ``report``."""
     parser = commands.add_parser(
-        "report", help="name and join topics of an earlier run", usage="%(prog)s FOLDER --names FILE",
+        "report", help="name and join topics of an earlier run", usage="%(prog)s FOLDER --names FILE [--merge]",
         description=DESCRIPTION,
     )  # fmt: skip
     parser.add_argument("folder", metavar="FOLDER", help="the folder that sparsemix topics has written")
     parser.add_argument("--names", required=True, metavar="FILE", help="table (CSV) with the columns topic and name")
+    parser.add_argument("--merge", action="store_true", help="merge topics of one name in the model; numbers change")
     parser.set_defaults(run=lambda options: run(options, parser))
 
 
 def run(options, parser):
     """Read everything, then replace the files. Wrong input prints one line and exits with status 2."""
     try:
-        rename(Path(options.folder), Path(options.names))
-    except (ValueError, OSError, ImportError) as error:
+        rename(Path(options.folder), Path(options.names), options.merge)
+    except (ValueError, TypeError, OSError, ImportError) as error:
         parser.error(str(error))
 
 
-def rename(folder, path):
-    """Write names of topics to the report, the table and the model of a folder."""
-    page = read_report(folder / REPORT)
-    names = read_names(path, len(page.data["topics"]), warn)
+def rename(folder, path, merge=False):
+    """Write names of topics to the report, tables and model of a folder; ``merge`` adds up topics of one name."""
+    page, pipeline = read_report(folder / REPORT), joblib.load(folder / MODEL)
+    n_before = len(page.data["topics"])
+    if n_before != len(pipeline[-1].components_):
+        raise ValueError(f"{folder} has a model and a report of different topics; run sparsemix topics again")
+    names, files, topics = read_names(path, n_before, warn), {}, read_table(folder / TOPICS)
+    tables = {name: read_table(folder / name) for name in (DOCUMENTS, CHAPTERS, PASSAGES) if (folder / name).exists()}
+    if merge:
+        places, names, groups = merge_named(page, pipeline, names)
+        topics = merged_topics(topics, page, places)
+        tables = {name: merged_documents(rows, places) for name, rows in tables.items()}
+        record = json.loads((folder / RUN).read_text(encoding="utf-8"))
+        files[RUN] = json_of(record | {"merged": [*record.get("merged", ()), groups]})
     page.rename(names)
-    topics = (row | {"name": cell(names.get(int(row["topic"]), ""))} for row in read_table(folder / TOPICS))
-    documents = [
-        (name, as_lists(renamed_documents(read_table(folder / name), names)))
-        for name in (DOCUMENTS, CHAPTERS, PASSAGES) if (folder / name).exists()
-    ]  # fmt: skip
-    pipeline = joblib.load(folder / MODEL)
+    topics = (row | {"name": cell(names.get(int(row["topic"]), ""))} for row in topics)
+    tables = {TOPICS: topics, **{name: renamed_documents(rows, names) for name, rows in tables.items()}}
     pipeline.topic_names_ = [names.get(k, "") for k in range(len(page.data["topics"]))]
-    html = page.html().encode()
-    tables = (TOPICS, as_lists(topics)), *documents, *strata_tables(page.data)
-    with interrupts_wait(), ExitStack() as stack:  # files replace the earlier ones after all are written
-        joblib.dump(pipeline, stack.enter_context(replacing(folder / MODEL)))
-        stack.enter_context(replacing(folder / REPORT)).write(html)
-        for name, rows in tables:
-            file = stack.enter_context(replacing(folder / name, mode="w", newline="", encoding="utf-8"))
-            csv.writer(file).writerows(rows)
-    groups = groups_of(page.data["topics"], names)
-    print(f"{len(names):,} topics have names; {len(groups):,} topics are shown in {printable(folder / REPORT)}")
+    files[REPORT] = page.html().encode()
+    tables = {name: as_lists(rows) for name, rows in tables.items()} | dict(strata_tables(page.data))
+    replace_files(folder, pipeline, files, tables)
+    shown = groups_of(page.data["topics"], names)
+    print(f"{len(names):,} topics have names; {len(shown):,} topics are shown in {printable(folder / REPORT)}")
+    if merge:
+        print(f"the model has {len(shown):,} topics instead of {n_before:,}, with other numbers: save the names of the "
+              "report again before the next change; coherence, stability and changes of words of merged topics are "
+              "left out")  # fmt: skip
+
+
+def merge_named(page, pipeline, names):
+    """Merge the topics of each name in the page and the pipeline.
+
+    Returns the new number of each topic, the names by new numbers, and the merged topics of each name.
+    """
+    known = {name: sorted(k for k in names if names[k] == name) for name in names.values()}
+    groups = [group for group in known.values() if len(group) > 1]
+    if not groups:
+        raise ValueError("--merge needs two topics of one name, and the table has none; leave out --merge")
+    merged, places = merge_topics(pipeline[-1], groups), np.arange(len(page.data["topics"]))
+    for group in groups:
+        places[group] = group[0]
+    places = np.unique(places, return_inverse=True)[1].tolist()
+    columns = {word: column for column, word in enumerate(pipeline[0].get_feature_names_out())}
+    columns = [columns[word] for word in page.data["words"]]
+    page.data = merged_data(page.data, places, merged.components_, columns)
+    pipeline.steps[-1] = pipeline.steps[-1][0], merged
+    return places, {places[k]: name for k, name in names.items()}, groups
+
+
+def merged_topics(rows, page, places):
+    """Rows of topics.csv after a merge. Topics that are not merged keep their words."""
+    before = {int(row["topic"]): row for row in rows}
+    n_words = max(len(row["words"].split()) for row in before.values())
+    for found, topic in zip(page.table(n_words), page.data["topics"], strict=True):
+        row, *more = (before[old] for old, place in enumerate(places) if place == found["topic"])
+        if more:
+            words = {name: listed(found[name]) for name in ("words", "relevant_words")}
+            row = dict.fromkeys(row, "") | words | {"token_share": f"{found['token_share']:.6f}"}
+        yield row | {"topic": found["topic"], "repeats": topic["repeats"] or ""}
+
+
+def replace_files(folder, pipeline, contents, tables):
+    """Write the model, files and tables. They replace the earlier ones after all are written."""
+    with interrupts_wait(), ExitStack() as stack:
+        opened = [stack.enter_context(replacing(folder / MODEL))]
+        joblib.dump(pipeline, opened[0])
+        for name, content in contents.items():
+            opened.append(stack.enter_context(replacing(folder / name)))
+            opened[-1].write(content)
+        for name, rows in tables.items():
+            opened.append(stack.enter_context(replacing(folder / name, mode="w", newline="", encoding="utf-8")))
+            csv.writer(opened[-1]).writerows(rows)
+        for file in opened:
+            file.flush()  # a full disk is noticed before any file is replaced
 
 
 def read_report(path):

@@ -133,8 +133,12 @@ class Outputs:
 
     def write_json(self, name, value):
         """Write a value as JSON."""
-        text = json.dumps(value, indent=2, ensure_ascii=False)
-        self.write(name, lambda file: file.write(text.encode("utf-8", "backslashreplace")))
+        self.write(name, lambda file: file.write(json_of(value)))
+
+
+def json_of(value):
+    """A value as bytes of JSON."""
+    return json.dumps(value, indent=2, ensure_ascii=False).encode("utf-8", "backslashreplace")
 
 
 def cell(text):

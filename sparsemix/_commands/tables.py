@@ -10,6 +10,7 @@ from sparsemix._commands.reading.formats.files import scratch_file
 from sparsemix._engine.blocks import spans
 from sparsemix._report.bins import positions
 from sparsemix._report.dates import writer_of
+from sparsemix._report.merging import summed
 from sparsemix._report.naming import groups_of
 from sparsemix.skipgram._vectors import nearest
 
@@ -23,13 +24,13 @@ class SharesTable:
     """A table on disk with the topic shares of passages, chapters or documents, in order.
 
     Consecutive rows of the corpus with one key are one unit: its shares are those of its tokens. ``about`` gives the
-    first columns of a unit for its first row of the corpus.
+    first columns of a unit for its first row of the corpus. ``names`` are those of topics, by number.
     """
 
     found = ("tokens", "held_out", "topic", "document_share", "topics", "name", "name_share")
 
     def __init__(self, folder, tokens, held, keys, columns, about):
-        self.tokens, self.held, self.keys, self.about = tokens, held, keys, about
+        self.tokens, self.held, self.keys, self.about, self.names = tokens, held, keys, about, {}
         self.file = scratch_file(self, folder)
         self.first = None  # row of the corpus with which the unit begins that is not written
         self.write([[*columns, *self.found]])
@@ -58,7 +59,8 @@ class SharesTable:
             rows = slice(self.first, self.next)
             tokens, shares = self.tokens[rows].sum(), self.sums / self.sums.sum()
             topics = largest(shares)
-            found = topics[0], f"{shares[topics[0]]:.4f}", shown(shares, topics), "", ""
+            listing = shown(shares, topics)
+            found = topics[0], f"{shares[topics[0]]:.4f}", listing, *name_of(listing, self.names)
             yield [*self.about(self.first), f"{tokens:g}", int(self.held[rows].all()), *found]
 
     def copy_to(self, file):
@@ -154,17 +156,37 @@ def shown(shares, topics):
     return " ".join(f"{k}:{shares[k]:.3f}" for k in topics)
 
 
-def renamed_documents(rows, names):
-    """Rows of documents.csv with the name of most of a document, and the share of all listed topics of this name."""
+def merged_documents(rows, places):
+    """Rows of documents.csv after a merge, in which topic k became topic ``places[k]``: shares are added."""
     for row in rows:
-        sums = {}
-        for entry in row["topics"].split():
-            topic, share = entry.split(":")
-            called = names.get(int(topic), int(topic))
-            sums[called] = sums.get(called, 0.0) + float(share)
-        main = max(sums, key=sums.get, default=0)
-        named = isinstance(main, str)
-        yield row | {"name": cell(main) if named else "", "name_share": f"{sums[main]:.4g}" if named else ""}
+        if row["topics"]:
+            sums = dict(summed(listed_shares(row["topics"]), places))
+            topic = next(iter(sums))
+            row |= {"topic": topic, "document_share": f"{sums[topic]:.4g}", "topics": shown(sums, sums)}
+        yield row
+
+
+def renamed_documents(rows, names):
+    """Rows of documents.csv with other names of topics."""
+    for row in rows:
+        yield row | dict(zip(("name", "name_share"), name_of(row["topics"], names), strict=True))
+
+
+def name_of(listing, names):
+    """The name of most of a document, and the share of all topics of this name in the cell that ``shown`` writes."""
+    sums = {}
+    for topic, share in listed_shares(listing):
+        called = names.get(topic, topic)
+        sums[called] = sums.get(called, 0.0) + share
+    main = max(sums, key=sums.get, default=0)
+    return (cell(main), f"{sums[main]:.4g}") if isinstance(main, str) else ("", "")
+
+
+def listed_shares(listing):
+    """Topics and shares of a cell that ``shown`` has written."""
+    for entry in listing.split():
+        topic, share = entry.split(":")
+        yield int(topic), float(share)
 
 
 def word_rows(model, corpus):

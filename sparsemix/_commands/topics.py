@@ -20,6 +20,7 @@ from sparsemix._commands.outputs import Outputs
 from sparsemix._commands.quality import MOST_TOKENS, RUNS, Again, NotAgain, default_number, too_many_topics
 from sparsemix._commands.reading.corpus import Words, read_corpus
 from sparsemix._commands.reading.formats.records import Fields
+from sparsemix._commands.seeds import least_number, prior_of_seeds, read_seeds
 from sparsemix._commands.topics_options import (
     DESCRIPTION,
     ESTIMATORS,
@@ -91,6 +92,7 @@ def refusals(parser):
 
 def learn(options, outputs):
     """Read the corpus, fit the model and save it at once."""
+    seeds = read_seeds(options)
     corpus = read_corpus(
         options.path, kind=options.format, glob=options.glob, encoding=options.encoding,
         fields=Fields(options.field, options.id, options.date, options.group, options.date_format, options.sheet),
@@ -104,12 +106,13 @@ def learn(options, outputs):
     )  # fmt: skip
     learned, held_out = split(corpus.numbers, options.held_out)
     changes = " (--n-components changes the number of topics)" if options.n_components is None else ""
-    options.n_components = options.n_components or default_number(corpus.counts)
+    prior = prior_of_seeds(seeds, corpus, options)
+    options.n_components = options.n_components or max(default_number(corpus.counts), least_number(seeds))
     if told := too_many_topics(corpus.counts, len(learned), options.n_components):
         corpus.warnings += (told,)
     topics = f"{options.n_components} topics from {len(learned):,} {corpus.unit}s, {len(held_out):,} held out{changes}"
     describe(corpus, topics)
-    model = estimator(options, corpus.counts.shape[1])
+    model = estimator(options, corpus.counts.shape[1], prior)
     watched = watch(model, corpus.counts[held_out[::2]])
     # documents that end the fit must not score it
     scored = held_out[1::2] if watched else held_out
@@ -119,13 +122,16 @@ def learn(options, outputs):
     model.set_params(verbose=0, n_jobs=None)
     vars(model).pop("_stop_after", None)
     step = "counts" if corpus.sequences is None else "sequences"
-    outputs.save_model(Pipeline([(step, corpus.vectorizer), ("topics", model)]))
+    pipeline = Pipeline([(step, corpus.vectorizer), ("topics", model)])
+    if prior is not None:
+        pipeline.topic_names_ = list(model.topic_names_)  # where sparsemix report writes other names
+    outputs.save_model(pipeline)
     model.set_params(n_jobs=options.n_jobs)
     return Learned(corpus, model, seconds, held_out, scored, again)
 
 
-def estimator(options, n_words):
-    """The estimator, with the parameters of the options."""
+def estimator(options, n_words, prior):
+    """The estimator, with the parameters of the options. ``prior`` is that of seeded topics, or None."""
     names = ("n_components", "max_iter", "n_jobs", "random_state", *ESTIMATORS[options.estimator])
     parameters = {name: getattr(options, name) for name in names}
     in_order = options.estimator in IN_ORDER
@@ -133,6 +139,8 @@ def estimator(options, n_words):
         parameters["max_iter"] = UNLIMITED if options.seconds is not None else MAX_ITER[options.estimator]
     if in_order:
         parameters["n_words"] = n_words  # includes words that only held-out documents have
+    if prior is not None:
+        parameters["topic_word_prior"] = prior
     model = getattr(sparsemix, options.estimator)(verbose=1, **parameters)
     model._stop_after = options.seconds
     return model

@@ -14,38 +14,49 @@ CODE_PAGE = "cp1252"
 
 
 def read_names(path, n_topics, warn=None):
-    """Names of topics in a table with the columns "topic" and "name"; further columns are ignored.
+    """Names of topics in a table with the columns "topic" and "name", as ``table_rows`` reads it."""
+    names, seen = {}, set()
+    for where, row in table_rows(path, ("topic", "name"), warn):
+        number = (row["topic"] or "").strip()
+        if not number and not plain_name(row["name"]):
+            continue  # an empty row of a spreadsheet
+        if not number.isascii() or not number.isdigit() or int(number) >= n_topics:
+            raise ValueError(f"{where} names topic {number!r}; topics are numbers from 0 to {n_topics - 1}")
+        if int(number) in seen:
+            raise ValueError(f"{where} names topic {number} again; give each topic one line")
+        seen.add(int(number))
+        if name := plain_name(row["name"]):
+            names[int(number)] = name
+    return names
+
+
+def table_rows(path, columns, warn=None):
+    """The place and the cells of each row of a table with these columns; cells without a heading are those of a number.
 
     Fields are separated by commas, semicolons, tabs or bars. Spreadsheets write all of these, in UTF-8, UTF-16 or the
     code page of Windows; ``warn`` is called with a sentence if the encoding was guessed. Errors name the line.
     """
-    text, encoding = text_of_table(path)
-    if encoding == CODE_PAGE and warn is not None:
-        warn(f"{path} is not UTF-8 and was read as {CODE_PAGE}; look at letters with accents")
+    text = readable_text(path, warn)
     skipped = text.lower().startswith("sep=")  # a first line of Excel
     text = text.partition("\n")[2] if skipped else text
     head = text.partition("\n")[0]
     try:
         rows = csv.DictReader(io.StringIO(text, newline=""), delimiter=max(DELIMITERS, key=head.count))
-        rows.fieldnames = [name.strip().lower() for name in rows.fieldnames or ()]
-        if missing := {"topic", "name"} - set(rows.fieldnames):
-            raise ValueError(f"{path} has no column {sorted(missing)[0]!r}; its first line must be: topic,name")
-        names, seen = {}, set()
+        rows.fieldnames = [name.strip().lower() or i for i, name in enumerate(rows.fieldnames or ())]
+        if missing := [name for name in columns if name not in rows.fieldnames]:
+            raise ValueError(f"{path} has no column {missing[0]!r}; its first line must be: {','.join(columns)}")
         for row in rows:
-            where = f"{path}, line {rows.line_num + skipped}"
-            number = (row["topic"] or "").strip()
-            if not number and not plain_name(row["name"]):
-                continue  # an empty row of a spreadsheet
-            if not number.isascii() or not number.isdigit() or int(number) >= n_topics:
-                raise ValueError(f"{where} names topic {number!r}; topics are numbers from 0 to {n_topics - 1}")
-            if int(number) in seen:
-                raise ValueError(f"{where} names topic {number} again; give each topic one line")
-            seen.add(int(number))
-            if name := plain_name(row["name"]):
-                names[int(number)] = name
+            yield f"{path}, line {rows.line_num + skipped}", row
     except csv.Error as error:
         raise ValueError(f"{path} is not a table ({error}); save it as CSV") from error
-    return names
+
+
+def readable_text(path, warn=None):
+    """The text of a file; ``warn`` is called with a sentence if its encoding was guessed."""
+    text, encoding = text_of_table(path)
+    if encoding == CODE_PAGE and warn is not None:
+        warn(f"{path} is not UTF-8 and was read as {CODE_PAGE}; look at letters with accents")
+    return text
 
 
 def text_of_table(path):
