@@ -15,7 +15,7 @@ from sparsemix.topics._edit.join import averaged, without_samples
 
 # What a fit knows of its documents, which is larger than the topics.
 OF_DOCUMENTS = ("_first_documents", "_row_state", "_doc_counts")
-# Fits from the consensus, whose mean is the result. The second one gains most; a third one gains a fifth as much.
+# Fits from the consensus, whose mean is the result. A third one gains a fifth to a third of what the second one gains.
 LAST = 2
 
 
