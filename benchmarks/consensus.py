@@ -8,9 +8,10 @@ Two sets of seeds have no seed in common. A topic returns if its counterpart in 
 half of its ten main words. A fourteenth of the documents ends the fits, another one scores the topics.
 
 With ``--repeats``, topics of all seeds of a set are clustered in several ways, and fits without early stopping start
-from each. A topic is "alike" if the Bhattacharyya coefficient of it and its counterpart in another repeat is at least
-0.7. "ranks" is the probability that the stability of an alike topic is larger than that of another one. A seventh of
-the documents scores the topics.
+from each; of the one-to-one matching, several fits, which are averaged. "diversity" is the share of different words
+among ten of each topic. A topic is "alike" if the Bhattacharyya coefficient of it and its counterpart in another repeat
+is at least 0.7. "ranks" is the probability that the stability of an alike topic is larger than that of another one. A
+seventh of the documents scores the topics.
 """
 
 from pathlib import Path
@@ -26,11 +27,14 @@ from threadpoolctl import threadpool_limits
 from sparsemix import SparseSCVB0LDA, SparseVonMisesFisherMixture
 from sparsemix._commands.quality import Again
 from sparsemix.datasets import load_bag_of_words, make_bars
-from sparsemix.metrics import document_completion, topic_coherence
+from sparsemix.metrics import distinctive_words, document_completion, topic_coherence, topic_diversity
 from sparsemix.topics import consensus_topics
+from sparsemix.topics._edit.average import LAST, mean_of_fits
 from sparsemix.topics._edit.consensus import match, roots, topic_stability
 
 HELD_OUT, ALIKE = 14, 0.7
+# Numbers of last fits that are averaged.
+AVERAGED = 2, 3
 # Of cNMF: a topic's neighbours among those of n runs are a share of n, and their mean distance is at most FARTHEST.
 NEIGHBOURS, FARTHEST = 0.3, 0.5
 
@@ -43,12 +47,18 @@ def contestants(X, watched, n_components, seeds):
         return spent(lambda: model.fit(X, validation_data=watched))
 
     runs, seconds = zip(*(fit(seed) for seed in seeds), strict=True)
-    final, more = fit(seeds[0], init_params=consensus_topics(runs).components)
+    start = consensus_topics(runs).components
+    last, more = zip(*(fit(last_seed(seeds, i), init_params=start) for i in range(LAST)), strict=True)
     best = max(runs, key=lambda run: document_completion(run, watched))
     return {
         "one seed": (runs[0], seconds[0]), "the best by its score": (best, sum(seconds)),
-        "consensus": (final, sum(seconds) + more),
+        "consensus": (mean_of_fits(last), sum(seconds) + sum(more)),
     }  # fmt: skip
+
+
+def last_seed(seeds, i):
+    """The seed of the i-th fit that starts from a consensus; no other fit has it."""
+    return 1000 + 100 * i + seeds[0]
 
 
 def medians(labels, topics, weights, centres):
@@ -101,12 +111,24 @@ def repeat(X, n_components, seeds):
         model, last = fit(seeds[0], init_params=start.astype(np.float32))
         fits[name] = model, sum(seconds) + more + last
         fits[f"{name}, without the last fit"] = start, sum(seconds) + more
+        if name == "one to one":
+            others = [fit(last_seed(seeds, i), init_params=start.astype(np.float32)) for i in range(AVERAGED[-1] - 1)]
+            for n in AVERAGED:
+                lasts, costs = zip((model, last), *others[: n - 1], strict=True)
+                fits[f"{name}, mean of {n} last fits"] = mean_of_fits(lasts), sum(seconds) + more + sum(costs)
     return fits, runs
 
 
 def likenesses(one, other):
     """Of each topic to its counterpart among other topics."""
     return match(roots(one), roots(other))[1]
+
+
+def returning(one, other):
+    """Share of topics whose counterpart among other topics lists at least five of the same ten words."""
+    places = match(roots(one), roots(other))[0]
+    pairs = zip(distinctive_words(one), distinctive_words(other)[places], strict=True)
+    return np.mean([len(np.intersect1d(*pair)) >= 5 for pair in pairs])
 
 
 def ranks(pairs, stability):
@@ -135,6 +157,10 @@ def compare(record, name, X, n_components, n_seeds, n_repeats):
                 "nats": [round(document_completion(one, scored, doc_topic_prior=prior), 4) for one in weights],
                 "alike": [round(float(np.mean(each)), 3) for each in alike],
                 "ranks": ranks(alike, stability),
+                "npmi": [round(float(np.nanmean(topic_coherence(one, X))), 4) for one in weights],
+                "diversity": [round(topic_diversity(one, 10), 3) for one in weights],
+                "returning": [round(float(np.mean([returning(one, other) for other in weights if other is not one])), 3)
+                              for one in weights],
             },
             seconds=[round(value, 3) for value in seconds],
         )  # fmt: skip

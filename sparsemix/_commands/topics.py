@@ -33,6 +33,7 @@ from sparsemix._commands.topics_options import (
 )
 from sparsemix._engine.threads import interrupts_wait
 from sparsemix.topics import consensus_topics
+from sparsemix.topics._edit.average import LAST, mean_of_fits, without_documents
 
 # With fewer documents, single passages are held out.
 WHOLE_DOCUMENTS = 100
@@ -227,7 +228,7 @@ def number_of_runs(options, corpus):
 
 
 def fit_runs(model, data, options, corpus, watched):
-    """The fit from the consensus of several seeds, the seconds of all fits, and how many seeds find each topic.
+    """The mean of fits from the consensus of several seeds, the seconds of all fits, and how many seeds find topics.
 
     After an interrupt, or with one seed, it is the fit of the first seed.
     """
@@ -235,13 +236,13 @@ def fit_runs(model, data, options, corpus, watched):
     first, seconds, whole = fit(model, data, checkpoint=options.checkpoint, **watched)
     if not whole or n_runs == 1:
         return first, seconds, NotAgain(reason if whole else "the fit was interrupted")
-    runs = [first]
-    for i in range(1, n_runs + 1):
-        last = i == n_runs
-        told = "last run, from the consensus of all" if last else f"run {i + 1} of {n_runs}, with another seed"
-        print(told, flush=True)
-        start = consensus_topics(runs).components if last else first.init_params
-        seed = options.random_state if last else (options.random_state + i) % (1 << 32)
+    runs, n_last, start = [first], 1 if options.estimator in IN_ORDER else LAST, first.init_params
+    for i in range(1, n_runs + n_last):
+        if i == n_runs:
+            start = consensus_topics(runs).components
+        told = "with another seed" if i < n_runs else "from the consensus of all seeds"
+        print(f"run {i + 1} of {n_runs + n_last}, {told}", flush=True)
+        seed = (options.random_state + i) % (1 << 32)
         other = clone(first).set_params(random_state=seed, init_params=start, verbose=0)
         other._stop_after = options.seconds
         with warnings.catch_warnings():
@@ -251,6 +252,8 @@ def fit_runs(model, data, options, corpus, watched):
         if not whole:
             return first, seconds, NotAgain("interrupted")
         runs.append(other)
-    final = runs.pop()
-    final.set_params(init_params=first.init_params)  # a saved model needs no second table of topics
+    runs, last = runs[:n_runs], runs[n_runs:]
+    final = last[0] if n_last == 1 else mean_of_fits([without_documents(one) for one in last])
+    # a saved model needs no second table of topics, and its seed is that of the command
+    final.set_params(init_params=first.init_params, random_state=options.random_state)
     return final, seconds, Again(final, runs, options.n_top_words)

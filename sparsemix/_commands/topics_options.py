@@ -114,8 +114,8 @@ def add_model_options(add):
     add("--n-top-words", type=positive(int), default=10, metavar="N",
         help="words listed for each topic (default: %(default)s)")  # fmt: skip
     add("--runs", type=positive(int), metavar="R",
-        help="number of seeds to fit; with several, one more fit starts from their consensus and gives the topics, and "
-        "the report says how many seeds find each (default: 3 for up to 1,000,000 words; 1 for more, and "
+        help="number of seeds to fit; with several, two more fits start from their consensus, their mean gives the "
+        "topics, and the report says how many seeds find each (default: 3 for up to 1,000,000 words; 1 for more, and "
         "with --seconds, --checkpoint or SkipGramTopicModel)")  # fmt: skip
     add("--n-jobs", type=n_threads, default=-1, metavar="N", help="number of threads (default: all cores)")
     add("--random-state", type=seed, default=0, metavar="SEED", help="seed of random numbers (default: %(default)s)")

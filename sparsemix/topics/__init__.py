@@ -3,7 +3,8 @@
 from sparsemix.topics._choose import choose_n_topics
 from sparsemix.topics._collapsed.collapsed_lda import CollapsedLDA
 from sparsemix.topics._collapsed.sparse_scvb0_lda import SparseSCVB0LDA
-from sparsemix.topics._edit.consensus import consensus_topics, fit_consensus
+from sparsemix.topics._edit.average import fit_consensus
+from sparsemix.topics._edit.consensus import consensus_topics
 from sparsemix.topics._edit.join import join_models
 from sparsemix.topics._edit.names import name_topics
 from sparsemix.topics._edit.operations import drop_topics, merge_topics, split_topic

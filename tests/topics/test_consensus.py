@@ -9,7 +9,7 @@ from sklearn.decomposition import LatentDirichletAllocation
 
 from sparsemix import SparseSCVB0LDA
 from sparsemix.datasets import make_bars, make_sparse_lda
-from sparsemix.metrics import align_topics
+from sparsemix.metrics import align_topics, document_completion
 from sparsemix.topics import consensus_topics, fit_consensus
 from sparsemix.topics._edit.consensus import match, roots
 
@@ -81,13 +81,15 @@ def test_fit_consensus_is_its_steps_and_changes_no_estimator():
     found = fit_consensus(est, X, n_runs=3)
     assert not hasattr(est, "components_")
     assert found.estimator.init_params == est.init_params
-    seeds = np.random.default_rng(np.random.RandomState(7).randint(2**31 - 1)).integers(2**31 - 1, size=4).tolist()
-    assert len(set(seeds)) == 4
+    seeds = np.random.default_rng(np.random.RandomState(7).randint(2**31 - 1)).integers(2**31 - 1, size=5).tolist()
+    assert len(set(seeds)) == 5
     runs = [clone(est).set_params(random_state=seed).fit(X) for seed in seeds[:3]]
     start = consensus_topics(runs).components
-    final = clone(est).set_params(random_state=seeds[3], init_params=start).fit(X)
+    last = [clone(est).set_params(random_state=seed, init_params=start).fit(X) for seed in seeds[3:]]
     np.testing.assert_array_equal(found.components, start)
-    np.testing.assert_array_equal(found.estimator.components_, final.components_)
+    final = found.estimator
+    np.testing.assert_allclose(final.components_, (last[0].components_ + last[1].components_) / 2, rtol=1e-5)
+    assert len(final.history_) == final.n_iter_ == 5
     # Bhattacharyya's coefficient of matched topics, from its definition
     ours = final.components_ / final.components_.sum(axis=1, keepdims=True)
     theirs = [run.components_ / run.components_.sum(axis=1, keepdims=True) for run in runs]
@@ -96,6 +98,14 @@ def test_fit_consensus_is_its_steps_and_changes_no_estimator():
     np.testing.assert_allclose(found.stability, expected, rtol=1e-6)
     again = fit_consensus(est.set_params(n_jobs=2), X, n_runs=3)
     np.testing.assert_array_equal(again.estimator.components_, found.estimator.components_)
+
+
+def test_a_consensus_is_nearer_to_the_true_topics_than_its_fits_and_predicts_better():
+    X, topics = make_sparse_lda(400, n_features=200, n_components=12, doc_length=40, random_state=0)[:2]
+    found = fit_consensus(SparseSCVB0LDA(12, max_iter=10, random_state=0), X[:300], n_runs=3).estimator
+    single = [SparseSCVB0LDA(12, max_iter=10, random_state=seed).fit(X[:300]) for seed in range(3)]
+    assert align_topics(found, topics)[1].mean() < min(align_topics(one, topics)[1].mean() for one in single)
+    assert document_completion(found, X[300:]) > max(document_completion(one, X[300:]) for one in single)
 
 
 def test_stable_topics_return_in_a_consensus_of_other_seeds():
@@ -109,7 +119,7 @@ def test_stable_topics_return_in_a_consensus_of_other_seeds():
 
 def test_wrong_estimators_and_numbers_of_runs_are_refused():
     X = make_bars(n_samples=50, random_state=0)[0]
-    with pytest.raises(ValueError, match="LatentDirichletAllocation without the parameter init_params"):
+    with pytest.raises(TypeError, match=r"estimator is a LatentDirichletAllocation, .* give a SparseSCVB0LDA"):
         fit_consensus(LatentDirichletAllocation(3), X)
     for n_runs in (1, 2.5):
         with pytest.raises(ValueError, match=f"n_runs is {n_runs}; give the number of fits"):

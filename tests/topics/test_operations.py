@@ -20,12 +20,14 @@ from sparsemix.metrics import align_topics
 from sparsemix.topics import (
     WordPrior,
     drop_topics,
+    fit_consensus,
     join_models,
     merge_topics,
     reduce_topics,
     split_topic,
     topic_hierarchy,
 )
+from sparsemix.topics._edit.average import mean_of_fits
 
 K = 6
 X = sparse.csr_array(make_bars(n_samples=200, n_side=5, doc_length=60, random_state=0)[0], dtype=np.int64)
@@ -307,3 +309,35 @@ def test_wrong_arguments_are_refused():
             call()
     with pytest.raises(TypeError, match="model is a SparseGaussianMixture"):
         merge_topics(SparseGaussianMixture(), [[0, 1]])
+
+
+def test_a_mean_of_fits_has_the_mean_counts_and_priors(model):
+    other = quietly(clone(model).set_params(random_state=1).fit, X)
+    before = [[part.copy() for part in counts(one)] for one in (model, other)]
+    average = mean_of_fits([model, other])
+    for i, ours in enumerate(counts(average)):
+        expected = (before[0][i][0] + before[1][i][0]) / 2
+        np.testing.assert_allclose(ours[0], expected, rtol=1e-5, atol=1e-5)
+        np.testing.assert_array_equal(counts(model)[i], before[0][i])
+        np.testing.assert_array_equal(counts(other)[i], before[1][i])
+    np.testing.assert_allclose(average.doc_topic_prior_, (model.doc_topic_prior_ + other.doc_topic_prior_) / 2)
+    np.testing.assert_allclose(average.topic_word_prior_, (model.topic_word_prior_ + other.topic_word_prior_) / 2)
+    assert getattr(average, "topic_names_", None) == getattr(model, "topic_names_", None)
+    assert average.n_samples_seen_ == len(X.indptr) - 1 if hasattr(average, "n_samples_seen_") else True
+    check_usable(average, K)
+    same = mean_of_fits([model] * 3)
+    np.testing.assert_allclose(counts(same)[0][0], before[0][0][0], rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["sparse", "cvb0, given", "scvb0 seeds", "gibbs"])
+def test_every_estimator_has_a_consensus(name):
+    """Seeded topics keep their numbers, and given topics for the start remain a parameter."""
+    est = clone(CASES[name])
+    model = quietly(fit_consensus, est, X, n_runs=2).estimator
+    check_usable(model, K)
+    if name == "scvb0 seeds":
+        assert model.topic_names_[:2] == ["left", "top"]
+        lists = [np.argsort(-row)[:5] for row in model.components_[:2]]
+        assert all(set(words) <= set(found) for words, found in zip(([0, 5], [1, 2]), lists, strict=True))
+    if name == "cvb0, given":
+        np.testing.assert_array_equal(model.init_params, est.init_params)

@@ -6,12 +6,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from scipy.optimize import linear_sum_assignment
-from sklearn.base import clone
 from sklearn.utils import Bunch
 
-from sparsemix._estimator.base import seeded
 from sparsemix._estimator.parameters import plain_arguments
-from sparsemix._typing import RowsLike
 from sparsemix.metrics._checks import read_topics
 
 # Words of each topic that are compared, most probable first.
@@ -28,7 +25,7 @@ def consensus_topics(models: Sequence[Any]) -> Any:
     likeness as weights; then the averages are the reference. The first reference is the fit that is most like the
     others. This is consensus clustering of topics as in [1]_, with one topic of each fit in every cluster.
 
-    :func:`fit_consensus` makes the fits, and one more that starts from ``components``. More of its topics return in a
+    :func:`fit_consensus` makes the fits, and two more that start from ``components``. More of its topics return in a
     consensus of other seeds than topics of one seed do, and on most corpora they score better on held-out documents. To
     choose one of several fits by its score helps less: the differences between seeds are mostly noise of the held-out
     documents.
@@ -57,7 +54,7 @@ def consensus_topics(models: Sequence[Any]) -> Any:
 
     See Also
     --------
-    fit_consensus : Fits models of several seeds, and a last one from their consensus.
+    fit_consensus : Fits models of several seeds, and two from their consensus.
     choose_n_topics : Compares numbers of topics.
 
     References
@@ -102,79 +99,6 @@ def consensus_topics(models: Sequence[Any]) -> Any:
     mean_share = np.mean([total[place] / total.sum() for total, place in zip(shares, places, strict=True)], axis=0)
     reference *= mean_share[:, None].astype(reference.dtype)
     return Bunch(components=reference, topics=places, likeness=likeness)
-
-
-@plain_arguments
-def fit_consensus(estimator: Any, X: RowsLike, n_runs: int = 10, **fit_params: Any) -> Any:
-    """Fit a topic model from the consensus of several seeds, and measure how stable each topic is.
-
-    Clones of the estimator are fitted with different seeds. One more fit starts from their consensus
-    (:func:`consensus_topics`). Topics of low stability are chance: another seed has other ones.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Topic model with ``n_components``, ``random_state`` and an ``init_params`` that takes topics, for example
-        :class:`SparseSCVB0LDA`. It is cloned. Seeds of all fits are drawn from its ``random_state``.
-    X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        Counts.
-    n_runs : int, default=10
-        Number of fits to match, at least two.
-    fit_params : dict
-        Further arguments of each ``fit``, for example ``validation_data``.
-
-    Returns
-    -------
-    consensus : :class:`~sklearn.utils.Bunch`
-        With these attributes:
-
-        estimator : estimator
-            The last fit. Its ``init_params`` is that of the given estimator, so that it has no second table of topics.
-        stability : ndarray of shape (n_components,)
-            Of each topic of the last fit: mean Bhattacharyya coefficient of it and its counterpart in each of the
-            ``n_runs`` fits, from 0 to 1.
-        components : ndarray of shape (n_components, n_features)
-            Consensus topics, from which the last fit starts.
-
-    Raises
-    ------
-    ValueError
-        For an estimator without ``init_params``, fewer than two runs, and for errors of ``fit``.
-
-    See Also
-    --------
-    consensus_topics : Averages topics of models that are already fitted.
-
-    References
-    ----------
-    Kotliar, D. et al. (2019). "Identifying gene expression programs of cell-type identity and cellular activity with
-    single-cell RNA-Seq". eLife 8:e43803.
-
-    Examples
-    --------
-    >>> from sparsemix import SparseSCVB0LDA
-    >>> from sparsemix.datasets import make_bars
-    >>> from sparsemix.topics import fit_consensus
-    >>> X = make_bars(n_samples=500, random_state=0)[0]
-    >>> consensus = fit_consensus(SparseSCVB0LDA(10, max_iter=10, random_state=0), X, n_runs=3)
-    >>> consensus.estimator.components_.shape, consensus.stability.shape
-    ((10, 25), (10,))
-    """
-    if "init_params" not in estimator.get_params():
-        raise ValueError(
-            f"estimator is a {type(estimator).__name__} without the parameter init_params, from which the last fit "
-            "starts; give a SparseSCVB0LDA, or fitted models to consensus_topics"
-        )
-    if not isinstance(n_runs, int) or n_runs < 2:
-        raise ValueError(f"n_runs is {n_runs!r}; give the number of fits to match, two or more")
-    seeds = seeded(estimator.random_state).integers(2**31 - 1, size=n_runs + 1).tolist()
-    # of each run the topics remain, not what it knows of documents
-    runs = [np.array(clone(estimator).set_params(random_state=seed).fit(X, **fit_params).components_)
-            for seed in seeds[:-1]]  # fmt: skip
-    components = consensus_topics(runs).components
-    final = clone(estimator).set_params(random_state=seeds[-1], init_params=components).fit(X, **fit_params)
-    final.set_params(init_params=estimator.init_params)
-    return Bunch(estimator=final, stability=topic_stability(final.components_, runs), components=components)
 
 
 def topic_stability(components, runs):

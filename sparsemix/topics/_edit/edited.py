@@ -25,13 +25,18 @@ ROUND_OFF = 1e-4
 KEPT = ("learn_alpha", "learn_beta", "seed", "n_steps", "random_documents", "batch_size", "step_rows")
 
 
-def check_topic_model(model, name="model"):
-    """Refuse anything but a fitted topic model of documents."""
+def check_topic_estimator(model, name):
+    """Refuse anything but a topic model of documents."""
     if not isinstance(model, (AdditiveTopics, CollapsedLDA, GibbsLDA)):
         raise TypeError(
             f"{name} is a {type(model).__name__}, whose topics cannot be changed; give a SparseSCVB0LDA, SparseLDA, "
             "CollapsedLDA or GibbsLDA"
         )
+
+
+def check_topic_model(model, name="model"):
+    """Refuse anything but a fitted topic model of documents."""
+    check_topic_estimator(model, name)
     check_is_fitted(model)
 
 
