@@ -116,5 +116,6 @@ def mean_of_fits(models):
         return stats, priors
 
     mean = edited(without_samples(first), change)
+    mean.set_params(**{name: getattr(first, name) for name in ("doc_topic_prior", "topic_word_prior")})
     mean.history_ = first.history_
     return mean
