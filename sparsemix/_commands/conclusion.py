@@ -45,7 +45,7 @@ def conclude(options, outputs, learned):
     documents = tables_of_documents(corpus, learned.held_out)
     for table in documents.values():
         table.names = names
-    page = page_of(learned, options, facts, documents.values()).rename(names)
+    page = page_of(learned, options, facts, documents.values())
     path = printable(outputs.folder / MODEL)
     page.data["load"] = (
         f"import joblib\n\npipeline = joblib.load({path!r})  # only load files that you trust\n"

@@ -168,7 +168,7 @@ def report(
         "unit": "document" if parts is None else "passage",
         "shown": shown,
         "relevance": POSITION,
-        "names": {},
+        "names": {k: name for k, name in enumerate(getattr(model, "topic_names_", ())) if name},
         "words": [str(feature_names[v]) for v in numbers.values],
         "counts": short(gathered.word_counts[numbers.values]),
         "mixed": short(mixture_of(components, gathered.weights)[numbers.values]),

@@ -24,6 +24,7 @@ class PriorCounts:
 
     def __init__(self, table, names=None, excludes=False):
         self.table, self.excludes = table, excludes
+        self.excluded = np.nonzero(table == 0.0) if excludes else None
         self.names = [""] * table.shape[1] if names is None else names
         self.totals = np.asarray(table.sum(axis=0, dtype=np.float64)).ravel()
 
@@ -40,6 +41,9 @@ class PriorCounts:
         columns = components.tocsc()
         parts = (columns.indices[a:b] for a, b in pairwise(columns.indptr))
         names = [" / ".join(dict.fromkeys(self.names[k] for k in sorted(part) if self.names[k])) for part in parts]
+        for j, name in enumerate(names):  # parts of a topic have numbers
+            if name and (n := names[:j].count(name)):
+                names[j] = f"{name} ({n + 1})"
         return PriorCounts(by_word(self.table), names, self.excludes)
 
     def __add__(self, other):

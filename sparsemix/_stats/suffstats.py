@@ -121,6 +121,8 @@ class SufficientStatistics:
         if self.prior is not None and abs(1.0 - self._held) > ROUND_OFF:
             self._add_prior(1.0 - self._held)
             self._held = 1.0
+            if self.prior.excludes:
+                self._leave_out_excluded()
 
     def follow(self, old, copied):
         """Let deferred sums that refer to tables of ``old`` refer to its copy."""
@@ -243,6 +245,14 @@ class SufficientStatistics:
         packed = not isinstance(words, np.ndarray)  # keeps its form; dense tables stay without negative round-off
         self._by_word["word_topic"] = added(words, self.prior.table, share / self._word_factor, signed=packed)
         self._by_component["count"] = added(count, self.prior.totals, share / self._factor)
+
+    def _leave_out_excluded(self):
+        """Set the counts of excluded words to zero: however small they are, counts attract counts."""
+        at, words = self.prior.excluded, self._by_word["word_topic"]
+        if isinstance(words, np.ndarray):
+            lost = np.bincount(at[1], words[at].astype(np.float64), self.n_components)
+            words[at] = 0.0
+            self._by_component["count"] -= lost * (self._word_factor / self._factor)
 
     @property
     def learned_count(self):

@@ -1,7 +1,9 @@
 """Priors of topics over words: arrays, and a readable way to make them from words of a vocabulary."""
 
+import numbers
 import warnings
 from collections.abc import Mapping, Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -9,8 +11,10 @@ from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 from sklearn.base import BaseEstimator
 
+from sparsemix._compat import Interval
 from sparsemix._estimator.input.checks import LARGEST_COUNT, SMALLEST_COUNT, SMALLEST_PRIOR
 from sparsemix._estimator.input.forms import numbers_of
+from sparsemix._estimator.parameters import check_parameters
 from sparsemix._models.topics.gibbs_sampler import DENSE_SUMS
 from sparsemix._stats.packed_counts import PackedCounts
 from sparsemix._stats.prior_counts import PriorCounts
@@ -42,9 +46,9 @@ class WordPrior(BaseEstimator):
 
     Parameters
     ----------
-    vocabulary : array-like of str of shape (n_words,), or dict of str to int, default=None
-        The words of the columns, ``get_feature_names_out()`` of the vectorizer that counted them, or its
-        ``vocabulary_``. None: words are given as numbers of columns.
+    vocabulary : array-like of str of shape (n_words,), dict of str to int, or vectorizer, default=None
+        The words of the columns, in order or with their numbers, or the fitted vectorizer that counted them (any object
+        with ``get_feature_names_out``). None: words are given as numbers of columns.
     seeds : dict of str to list of words, default=None
         Words of each seeded topic, by the name of the topic. Words outside the vocabulary are left out with a warning.
     exclude : dict of str or int to list of words, default=None
@@ -83,11 +87,20 @@ class WordPrior(BaseEstimator):
     >>> texts = ["the court and the judge", "a ball and a goal", "judge and court", "goal of the match"] * 20
     >>> vectorizer = CountVectorizer(stop_words="english")
     >>> X = vectorizer.fit_transform(texts)
-    >>> prior = WordPrior(vectorizer.vocabulary_, seeds={"sport": ["goal"], "justice": ["court"]})
+    >>> prior = WordPrior(vectorizer, seeds={"sport": ["goal"], "justice": ["court"]})
     >>> model = SparseSCVB0LDA(2, topic_word_prior=prior, max_iter=5, random_state=0).fit(X)
     >>> model.topic_names_
     ['sport', 'justice']
     """
+
+    _parameter_constraints = {  # noqa: RUF012
+        "vocabulary": "no_validation",
+        "seeds": [Mapping, None],
+        "exclude": [Mapping, None],
+        "fixed": "no_validation",
+        "strength": [Interval(numbers.Real, 0.0, None, closed="left")],
+        "word_prior": [Interval(numbers.Real, SMALLEST_PRIOR, LARGEST_COUNT, closed="both")],
+    }
 
     def __init__(
         self,
@@ -121,13 +134,11 @@ class WordPrior(BaseEstimator):
 
     def _base(self):
         """The least prior of a word in a topic."""
-        check_range(self.word_prior, "word_prior")
+        check_parameters(self)
         return float(min(self.word_prior, EXCLUDED) if self.exclude else self.word_prior)
 
     def _counts(self, n_components, totals):
         """Prior above ``_base``, (V, K), from the occurrences of the words."""
-        if not 0.0 <= self.strength <= LARGEST_PRIOR:
-            raise ValueError(f"strength is {self.strength}; it must not be negative, and at most {LARGEST_PRIOR:g}")
         places, known, missing = self._places(len(totals)), self._known_topics(), []
         seeds = dict(enumerate((self.seeds or {}).items(), len(known)))
         if len(known) + len(seeds) > n_components:
@@ -161,17 +172,19 @@ class WordPrior(BaseEstimator):
         words = self.vocabulary
         if words is None:
             return {v: v for v in range(n_words)}
-        if hasattr(words, "get_feature_names_out"):  # a clone of an estimator lacks what it has learned
+        if hasattr(words, "get_feature_names_out"):
+            words = words.get_feature_names_out()
+        places = words if isinstance(words, Mapping) else {word: v for v, word in enumerate(words)}
+        if len(words) != n_words or sorted(places.values()) != list(range(n_words)):
             raise ValueError(
-                f"vocabulary of topic_word_prior is a {type(words).__name__}; give its words, get_feature_names_out()"
+                f"vocabulary of topic_word_prior has {len(words)} words, {len(places)} of them different, and the data "
+                f"{n_words} columns; give one word for each column"
             )
-        words = sorted(words, key=words.get) if isinstance(words, Mapping) else words
-        if len(words) != n_words:
-            raise ValueError(
-                f"vocabulary of topic_word_prior has {len(words)} words, and the data {n_words} columns; give the "
-                "words that were counted"
-            )
-        return {word: v for v, word in enumerate(words)}
+        return places
+
+    def __sklearn_clone__(self):
+        """A copy with the same vocabulary and fixed topics: a clone of these would lack what it has learned."""
+        return copy(self)
 
 
 def columns(words, places, name, missing):
@@ -281,15 +294,20 @@ def holding(stats, prior):
 
 
 def aligned(stats, prior):
-    """Statistics of a start, its topics in the order of a prior: each gets the one that has most of its words."""
+    """Statistics of a start, its topics in the order of a prior: each gets the one that has most of its words.
+
+    Its words are those whose prior is above the usual one, which is the median.
+    """
     counts = stats["word_topic"]
     counts = counts.tocsr() if isinstance(counts, PackedCounts) else counts
+    table = prior.table if sparse.issparse(prior.table) else np.maximum(prior.table - np.median(prior.table), 0.0)
+    totals = np.asarray(table.sum(axis=0, dtype=np.float64)).ravel()
     per_word = np.maximum(np.asarray(counts.sum(axis=1, dtype=np.float64)).ravel(), 1e-300)
-    with_prior = np.flatnonzero(prior.totals > 0.0)
-    likeness = (sparse.diags_array(1.0 / per_word) @ prior.table).T[with_prior] @ counts
+    with_prior = np.flatnonzero(totals > 0.0)
+    likeness = (sparse.diags_array(1.0 / per_word) @ table).T[with_prior] @ counts
     likeness = likeness.toarray() if sparse.issparse(likeness) else likeness
-    places, found = linear_sum_assignment(-likeness / prior.totals[with_prior, None])
-    order = np.full(len(prior.totals), -1)
+    places, found = linear_sum_assignment(-likeness / totals[with_prior, None])
+    order = np.full(len(totals), -1)
     order[with_prior[places]] = found
     order[order < 0] = np.setdiff1d(np.arange(len(order)), found)
     return stats.take(order)

@@ -72,6 +72,38 @@ def test_seeds_lead_to_the_topics_that_they_are_from(cls):
     assert est.topic_names_[:3] == list(seeds)
 
 
+@pytest.mark.parametrize("kind", [SparseSCVB0LDA, SparseLDA, CollapsedLDA, GibbsLDA])
+def test_excluded_words_do_not_come_back(kind):
+    """Not even frequent words whose documents have much of the topic, after many epochs."""
+    rows = make_sparse_lda(400, 60, 4, doc_length=60, doc_topic_prior=0.1, random_state=0)[0]
+    frequent = np.argsort(-np.asarray(rows.sum(axis=0)).ravel())[:15].tolist()
+    prior = WordPrior(seeds={"one": [frequent[16 % 15]]}, exclude={1: frequent[:10], 2: frequent[5:]})
+    est = kind(6, topic_word_prior=prior, max_iter=80, random_state=0).fit(rows)
+    shares = est.topic_word_distribution_
+    assert max(shares[1, frequent[:10]].sum(), shares[2, frequent[5:]].sum()) < 1e-4
+
+
+def test_a_clone_has_the_words_and_the_fixed_topics():
+    old = fitted(SparseLDA, None, n_components=2)
+    vectorizer = CountVectorizer(vocabulary=[f"w{v}" for v in range(V)])
+    est = fitted(SparseLDA, WordPrior(vectorizer, seeds={"one": ["w3"]}, fixed=old))
+    again = clone(est).fit(X)
+    np.testing.assert_array_equal(again.components_, est.components_)
+
+
+def test_a_short_first_block_of_a_stream_has_seeds_next_to_fixed_topics():
+    rows, topics, _ = make_sparse_lda(600, 300, 12, doc_length=20, doc_topic_prior=0.1, random_state=2)
+    seeds = {f"topic {k}": np.argsort(-topics[k])[:2].tolist() for k in (5, 2, 7)}
+    old = SparseSCVB0LDA(6, max_iter=10, random_state=1).fit(rows)
+    prior = WordPrior(seeds=seeds, fixed=old, exclude={"topic 5": [int(np.argmin(topics[5]))]})
+    est = SparseLDA(20, topic_word_prior=prior, random_state=0)
+    for part in np.array_split(np.arange(600), 4):
+        est.partial_fit(rows[part])
+    free = (est.components_ - est.topic_word_prior_)[6:]
+    own = [free[k, words].sum() / free[:, words].sum() for k, words in enumerate(seeds.values())]
+    assert min(own) > 0.7
+
+
 def test_a_stream_of_known_length_has_the_prior_of_all_documents():
     est = SparseSCVB0LDA(K, topic_word_prior=WordPrior(seeds={"one": [3]}), total_samples=600, random_state=0)
     for _ in range(4):
@@ -111,7 +143,7 @@ def test_another_fit_may_have_another_prior(cls):
 def test_a_grid_searches_the_strength():
     vectorizer = CountVectorizer()
     rows = vectorizer.fit_transform(texts())
-    prior = WordPrior(vectorizer.vocabulary_, seeds={"kitchen": ["oven", "butter"]})
+    prior = WordPrior(vectorizer, seeds={"kitchen": ["oven", "butter"]})
     search = GridSearchCV(SparseSCVB0LDA(2, topic_word_prior=prior, max_iter=2, random_state=0),
                           {"topic_word_prior__strength": [0.01, 0.02]}, cv=2)  # fmt: skip
     with warnings.catch_warnings():
@@ -131,13 +163,15 @@ WRONG = {
     "NaN": (np.full((K, V), np.nan), "topic_word_prior is nan"),
     "sparse negative": (sparse.csr_array(-np.eye(K, V)), r"topic_word_prior is -0\.99"),
     "too many topics": (WordPrior(seeds={str(k): [k] for k in range(6)}), "0 fixed and 6 seeded topics, and n_comp"),
-    "strength": (WordPrior(seeds={"a": [0]}, strength=-1.0), "strength is -1.0"),
-    "prior": (WordPrior(seeds={"a": [0]}, word_prior=0.0), "word_prior is 0.0"),
-    "text": (WordPrior(["w"] * V, seeds={"a": "court"}), r"seeds\['a'\] of topic_word_prior is the text 'court'"),
+    "strength": (WordPrior(seeds={"a": [0]}, strength=-1.0), "'strength' parameter of WordPrior"),
+    "prior": (WordPrior(seeds={"a": [0]}, word_prior=0.0), "'word_prior' parameter of WordPrior"),
+    "text": (WordPrior(seeds={"a": "court"}), r"seeds\['a'\] of topic_word_prior is the text 'court'"),
     "unknown words": (WordPrior(seeds={"a": ["court"]}), r"no word of seeds\['a'\]"),
     "unknown topic": (WordPrior(seeds={"a": [1]}, exclude={"b": [2]}), "exclude names the topic 'b'"),
     "vocabulary": (WordPrior(["w"], seeds={"a": ["w"]}), "vocabulary of topic_word_prior has 1 words"),
-    "vectorizer": (WordPrior(CountVectorizer(), seeds={"a": ["w"]}), "is a CountVectorizer; give its words"),
+    "list": (WordPrior(seeds=[["w"]]), "'seeds' parameter of WordPrior"),
+    "columns": (WordPrior({f"w{v}": v + (v == 3) for v in range(V)}, seeds={"a": ["w1"]}), "one word for each column"),
+    "twice": (WordPrior(["w"] * V, seeds={"a": ["w"]}), "has 30 words, 1 of them different"),
     "fixed": (WordPrior(fixed=np.ones((2, V + 1))), "fixed has 31 words, the data 30"),
     "unfitted": (WordPrior(fixed=SparseLDA()), "call its fit first"),
 }

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from sparsemix._engine.blocks import spans
@@ -38,7 +37,8 @@ def merge_topics(model: Any, groups: Sequence[Sequence[int]]) -> Any:
     """Add up the topics of each group, without another fit.
 
     Counts and document priors of the topics of a group are summed, so that the proportions of documents are sums too,
-    up to the approximation of their inference. Words whose probabilities differ between the topics lose some of it.
+    up to the approximation of their inference. Words whose probabilities differ between the topics lose some of it. A
+    topic that a prior fixes keeps its words, so that those of topics merged with it are lost.
 
     Parameters
     ----------
@@ -214,7 +214,9 @@ def tokens_of(model, topic, X):
     step = max(1, NUMBERS // words.shape[1])
     for start, stop in spans(X.shape[0], DOCUMENTS):
         block = canonical(X[start:stop])
-        theta = model.transform(block)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # X was checked with its names
+            theta = model.transform(block)
         rows = np.repeat(np.arange(len(theta)), np.diff(block.indptr))
         counts = np.empty(len(rows))
         for first, last in spans(len(rows), step):
@@ -236,7 +238,7 @@ def shares_of_words(model, topic, tokens, n_parts, random_state):
     for seed in seeds.randint(2**31 - 1, size=STARTS):
         small = CollapsedLDA(n_parts, doc_topic_prior=alpha, topic_word_prior=beta, random_state=int(seed))
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
+            warnings.simplefilter("ignore")  # of topics that are parts, and of few epochs
             stats = small.fit(tokens)._fitted.stats
         if (found := log_evidence_of_words(stats, beta)) > evidence:
             best, evidence = stats, found

@@ -25,6 +25,8 @@ def outliers(model: Any, X: RowsLike, share: float = 0.05) -> tuple[Array, Array
     are standardised by the mean and the variance of documents of the same length, so that short documents are not
     favoured. The score of a document is the smaller one.
 
+    The topics decide what is strange: if a group of similar documents was in the fit, a topic may describe it.
+
     Parameters
     ----------
     model : estimator or array of shape (n_components, n_features)
