@@ -95,7 +95,7 @@ def add_model_options(add):
         help="topics to look for: a table with the columns topic and words, or a mapping of names to lists of words "
         "(.json, .yaml). These topics come first, in this order, with their names; others are free. The default number "
         "of topics leaves at least two free ones")  # fmt: skip
-    add("--seed-strength", type=positive(float), default=0.05, metavar="S",
+    add("--seed-strength", type=positive(float), default=0.02, metavar="S",
         help="weight of the seed words of a topic: a share of the mean size of a topic (default: %(default)s)")
     add("--n-nonzero", type=positive(int), default=8, metavar="L",
         help="most topics of a word of a document, for SparseLDA (default: 8)")  # fmt: skip

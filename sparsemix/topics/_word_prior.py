@@ -56,7 +56,7 @@ class WordPrior(BaseEstimator):
         more table of topics by words, and time for it in every step.
     fixed : fitted topic model or array-like of shape (n_fixed, n_words), default=None
         Topics whose words stay as they are. Rows are normalised.
-    strength : float, default=0.05
+    strength : float, default=0.02
         Weight of the seeds of a topic: share of the mean size of a topic (tokens of the fit, divided by
         ``n_components``) that the prior adds, in equal parts for its seed words. A word gets at most half of its
         occurrences, so that rare words do not lead.
@@ -109,7 +109,7 @@ class WordPrior(BaseEstimator):
         seeds: Mapping[str, Sequence[Any]] | None = None,
         exclude: Mapping[Any, Sequence[Any]] | None = None,
         fixed: Any = None,
-        strength: float = 0.05,
+        strength: float = 0.02,
         word_prior: float = WORD_PRIOR,
     ) -> None:
         self.vocabulary = vocabulary

@@ -66,7 +66,7 @@ def test_seeds_lead_to_the_topics_that_they_are_from(cls):
     rows, topics, _ = make_sparse_lda(300, 200, 8, doc_length=80, doc_topic_prior=0.2, random_state=0)
     order = [5, 2, 7]
     seeds = {f"topic {k}": np.argsort(-topics[k])[:3].tolist() for k in order}
-    est = cls(8, topic_word_prior=WordPrior(seeds=seeds), max_iter=40, random_state=0).fit(rows)
+    est = cls(8, topic_word_prior=WordPrior(seeds=seeds, strength=0.05), max_iter=40, random_state=0).fit(rows)
     likeness = np.sqrt(est.topic_word_distribution_) @ np.sqrt(topics).T
     np.testing.assert_array_equal(likeness.argmax(axis=1)[:3], order)
     assert est.topic_names_[:3] == list(seeds)
@@ -108,7 +108,7 @@ def test_a_stream_of_known_length_has_the_prior_of_all_documents():
     est = SparseSCVB0LDA(K, topic_word_prior=WordPrior(seeds={"one": [3]}), total_samples=600, random_state=0)
     for _ in range(4):
         est.partial_fit(X)
-    want = 10 * min(0.05 * TOTALS.sum() / K, 0.5 * TOTALS[3])
+    want = 10 * min(0.02 * TOTALS.sum() / K, 0.5 * TOTALS[3])
     assert est.topic_word_prior_[0, 3] == pytest.approx(0.01 + want, rel=1e-6)
     assert (est.components_ - est.topic_word_prior_).sum() == pytest.approx(10 * TOTALS.sum(), rel=1e-4)
 
@@ -117,7 +117,7 @@ def test_a_stream_of_unknown_length_has_that_of_the_documents_that_begin_it():
     est = SparseLDA(K, topic_word_prior=WordPrior(seeds={"one": [3]}), random_state=0)
     for part in np.array_split(np.arange(X.shape[0]), 6):
         est.partial_fit(X[part])
-    share = (est.topic_word_prior_[0, 3] - 0.01) / min(0.05 * TOTALS.sum() / K, 0.5 * TOTALS[3])
+    share = (est.topic_word_prior_[0, 3] - 0.01) / min(0.02 * TOTALS.sum() / K, 0.5 * TOTALS[3])
     assert 0.3 < share < 1.01
     assert (est.components_ - est.topic_word_prior_).sum() == pytest.approx(TOTALS.sum(), rel=1e-3)
 
@@ -145,7 +145,7 @@ def test_a_grid_searches_the_strength():
     rows = vectorizer.fit_transform(texts())
     prior = WordPrior(vectorizer, seeds={"kitchen": ["oven", "butter"]})
     search = GridSearchCV(SparseSCVB0LDA(2, topic_word_prior=prior, max_iter=2, random_state=0),
-                          {"topic_word_prior__strength": [0.01, 0.02]}, cv=2)  # fmt: skip
+                          {"topic_word_prior__strength": [0.01, 0.03]}, cv=2)  # fmt: skip
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         search.fit(rows)
@@ -154,7 +154,7 @@ def test_a_grid_searches_the_strength():
     word = vectorizer.vocabulary_["oven"]
     share = search.best_params_["topic_word_prior__strength"]
     assert found.topic_word_prior_[0, word] == pytest.approx(0.01 + share * rows.sum() / 2 / 2, rel=1e-6)
-    assert clone(prior).strength == 0.05
+    assert clone(prior).strength == 0.02
 
 
 WRONG = {
