@@ -13,6 +13,7 @@ import sparsemix
 from sparsemix._commands.console import printable, warn
 from sparsemix._commands.outputs import MODEL, REPORT, RUN, TOPICS, VECTORS, WORDS, cell, listed
 from sparsemix._commands.quality import AGAIN, Again, NotAgain, facts_of_topics, held_out_score, likenesses, scored_unit
+from sparsemix._commands.seeds import told_of_seeds
 from sparsemix._commands.tables import strata_tables, tables_of_documents, word_rows
 from sparsemix._report import report
 from sparsemix._report.dates import read_dates
@@ -40,6 +41,9 @@ def conclude(options, outputs, learned):
     if score.warning:
         warn(score.warning)
         corpus.warnings += (score.warning,)
+    if told := told_of_seeds(model, corpus.feature_names):
+        warn(told)
+        corpus.warnings += (told,)
     facts = facts_of(learned, options, score)
     names = {k: name for k, name in enumerate(getattr(model, "topic_names_", ())) if name}
     documents = tables_of_documents(corpus, learned.held_out)

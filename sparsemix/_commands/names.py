@@ -38,7 +38,8 @@ all tables, and the attribute topic_names_ of the pipeline in the model file. To
 --merge also adds up the topics of one name in the model, without a fit. The model then has fewer topics: a merged topic
 has the smallest number of its parts, and later topics move up, so save the names again before the next change. Shares
 in the report and tables are sums of the written ones, which leave out shares below 1 % of a document; those that the
-merged model gives to a text differ by some percent. The words of a merged topic are chosen from those of the report.
+merged model gives to a text differ by some percent, and by much more if the topics have few words in common. The words
+of a merged topic are chosen from those of the report.
 Its coherence, stability and changes of words need the texts and are left out. Scores are those of the topics before."""
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from sparsemix._commands.topics_options import DOCUMENTS_OF_A_TOPIC, IN_ORDER, MOST_TOPICS, ROOT_OF_A_TOPIC
 from sparsemix.metrics import distinctive_words
 from sparsemix.metrics._completion import completion_by_document
-from sparsemix.topics._edit.consensus import match, roots, topic_stability
+from sparsemix.topics._edit.consensus import match, n_guided, roots, topic_stability
 
 # With fewer tokens per topic, topics would be noise. Texts with fewer tokens than SHORT on average need more: two fits
 # to titles of manual pages agree in 0.67 (mean Bhattacharyya coefficient) with 500 tokens per topic, in 0.8 with 1,500.
@@ -182,9 +182,9 @@ class Again:
         self.n_runs, self.n_listed = len(runs), min(n_top_words, model.components_.shape[1])
         listed, rooted = distinctive_words(model, self.n_listed), roots(model.components_)
         self.found = np.zeros(len(listed), dtype=int)
-        self.stability = topic_stability(model.components_, [run.components_ for run in runs])
+        self.stability = topic_stability(model.components_, [run.components_ for run in runs], n_guided(model))
         for run in runs:
-            theirs = distinctive_words(run, self.n_listed)[match(rooted, roots(run.components_))[0]]
+            theirs = distinctive_words(run, self.n_listed)[match(rooted, roots(run.components_), n_guided(model))[0]]
             common = [len(np.intersect1d(*pair)) for pair in zip(listed, theirs, strict=True)]
             self.found += 2 * np.array(common) >= self.n_listed
 

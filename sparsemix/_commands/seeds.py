@@ -7,10 +7,13 @@ from sparsemix._commands.console import warn
 from sparsemix._commands.reading.words.vectorizers import composed, composed_lower
 from sparsemix._commands.topics_options import IN_ORDER
 from sparsemix._report.naming import plain_name, readable_text, table_rows
+from sparsemix.metrics import top_words
 from sparsemix.topics import WordPrior
 
 # Topics without seeds that the default number leaves: at least these, or this share of the seeded ones.
 FREE, FREE_SHARE = 2, 0.5
+# A topic with one of its words among this number of the most probable ones has the name that seeds gave it.
+LISTED = 20
 LISTS = (".json", ".yaml", ".yml")
 EXAMPLE = "map each name to a list of words, such as justice: [court, judge]"
 
@@ -97,6 +100,19 @@ def prior_of_seeds(seeds, corpus, options):
     n_words = sum(map(len, found.values()))
     corpus.facts["seeded topics"] = f"{len(found):,}, by {n_words:,} words of strength {options.seed_strength:g}"
     return WordPrior(list(corpus.feature_names), seeds=found, strength=options.seed_strength)
+
+
+def told_of_seeds(model, feature_names):
+    """A warning of seeded topics none of whose words is among the first ones, which their names do not describe."""
+    seeds = getattr(model.get_params(deep=False).get("topic_word_prior"), "seeds", None) or {}
+    listed = top_words(model, min(LISTED, model.n_features_in_))
+    led = [name for name, words, row in zip(seeds, seeds.values(), listed, strict=False)
+           if set(words) & {feature_names[v] for v in row}]  # fmt: skip
+    other = [repr(name) for name in seeds if name not in led]
+    return "" if not other else (
+        f"the topics named {', '.join(other)} have none of their words among the first {LISTED}, so the names do not "
+        "describe them; give words that more texts have, or a larger --seed-strength"
+    )
 
 
 def columns_of(texts, column_of):

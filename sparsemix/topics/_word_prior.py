@@ -132,6 +132,10 @@ class WordPrior(BaseEstimator):
         names = [""] * len(self._known_topics()) + seeds
         return (names + [""] * n_components)[:n_components]
 
+    def _n_guided(self):
+        """Number of fixed and seeded topics."""
+        return len(self._known_topics()) + len(self.seeds or ())
+
     def _base(self):
         """The least prior of a word in a topic."""
         check_parameters(self)

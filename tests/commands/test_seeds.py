@@ -8,11 +8,14 @@ import joblib
 import numpy as np
 import pytest
 
+from sparsemix import SparseSCVB0LDA
 from sparsemix.__main__ import main
+from sparsemix._commands import seeds as seeds_of
 from sparsemix._commands.names import read_report
 from sparsemix._commands.reading.corpus import Words, read_corpus
 from sparsemix._commands.reading.words import tokens as _tokens
 from sparsemix._commands.seeds import Columns, columns_of
+from sparsemix.topics import WordPrior
 
 THEMES = [["apple", "pear", "plum", "cherry"], ["guitar", "violin", "flute", "drum"], ["court", "judge", "law", "jury"]]
 OPTIONS = ["--n-jobs", "1", "--min-df", "1", "--max-df", "1.0", "--n-top-words", "4"]
@@ -140,3 +143,15 @@ def test_wrong_seeds_are_refused_in_one_line(texts, tmp_path, capsys, monkeypatc
     assert told in error
     assert error.count("\n") == 1
     assert not (tmp_path / "out").exists()
+
+
+def test_a_name_that_no_word_of_its_topic_supports_is_told(monkeypatch):
+    X = np.array([[9, 8, 7, 1, 0], [0, 1, 6, 9, 8]] * 20)
+    words = ["court", "judge", "law", "drum", "flute"]
+    prior = WordPrior(words, seeds={"law": ["court"], "music": ["drum"]}, strength=0.1)
+    model = SparseSCVB0LDA(2, topic_word_prior=prior, max_iter=20, random_state=0).fit(X)
+    monkeypatch.setattr(seeds_of, "LISTED", 2)
+    assert seeds_of.told_of_seeds(model, words) == ""
+    prior.seeds["law"] = ["flute"]
+    assert seeds_of.told_of_seeds(model, words).startswith("the topics named 'law' have none of their words among")
+    assert seeds_of.told_of_seeds(SparseSCVB0LDA(2, max_iter=1).fit(X), words) == ""

@@ -10,8 +10,8 @@ from sklearn.decomposition import LatentDirichletAllocation
 from sparsemix import SparseSCVB0LDA
 from sparsemix.datasets import make_bars, make_sparse_lda
 from sparsemix.metrics import align_topics, document_completion
-from sparsemix.topics import consensus_topics, fit_consensus
-from sparsemix.topics._edit.consensus import match, roots
+from sparsemix.topics import WordPrior, consensus_topics, fit_consensus
+from sparsemix.topics._edit.consensus import consensus_of, match, n_guided, roots, topic_stability
 
 
 @pytest.fixture
@@ -62,6 +62,22 @@ def test_fits_that_start_from_a_consensus_agree_more():
     (first, *_), one = of_seeds(0)
     (second, *_), other = of_seeds(3)
     assert align_topics(one, other)[1].mean() < align_topics(first, second)[1].mean()
+
+
+def test_guided_topics_match_by_their_numbers():
+    """Whatever they look like, as the name and the prior belong to the number."""
+    rng = np.random.default_rng(0)
+    topics = rng.dirichlet(np.full(40, 0.1), size=6)
+    runs = [topics, topics[[0, 4, 2, 3, 1, 5]], topics[[5, 1, 2, 4, 3, 0]]]
+    assert not np.array_equal(consensus_topics(runs).topics[:, :3], [[0, 1, 2]] * 3)
+    found = consensus_of([run * 100.0 for run in runs], 3)
+    np.testing.assert_array_equal(found.topics[:, :3], [[0, 1, 2]] * 3)
+    np.testing.assert_array_equal(np.sort(found.topics, axis=1), [np.arange(6)] * 3)
+    stable = topic_stability(topics, runs, 3)
+    assert stable[2] == pytest.approx(1.0)
+    assert max(stable[:2]) < 0.9
+    model = SparseSCVB0LDA(6, topic_word_prior=WordPrior(seeds={"a": [0], "b": [1]}, fixed=topics[:2]))
+    assert n_guided(model) == 4
 
 
 def test_wrong_fits_are_refused(known):

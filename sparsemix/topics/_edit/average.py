@@ -9,7 +9,7 @@ from sklearn.utils import Bunch
 from sparsemix._estimator.base import seeded
 from sparsemix._estimator.parameters import plain_arguments
 from sparsemix._typing import RowsLike
-from sparsemix.topics._edit.consensus import consensus_topics, topic_stability
+from sparsemix.topics._edit.consensus import consensus_of, n_guided, topic_stability
 from sparsemix.topics._edit.edited import check_topic_estimator, combined, edited, one_hot
 from sparsemix.topics._edit.join import averaged, without_samples
 
@@ -89,10 +89,11 @@ def fit_consensus(estimator: Any, X: RowsLike, n_runs: int = 10, **fit_params: A
 
     # of each run the topics remain, not what it knows of documents
     runs = [np.array(fitted(seed, estimator.init_params).components_) for seed in seeds[:n_runs]]
-    components = consensus_topics(runs).components
+    n_first = n_guided(estimator)
+    components = consensus_of(runs, n_first).components
     final = mean_of_fits([without_documents(fitted(seed, components)) for seed in seeds[n_runs:]])
     final.set_params(init_params=estimator.init_params)
-    return Bunch(estimator=final, stability=topic_stability(final.components_, runs), components=components)
+    return Bunch(estimator=final, stability=topic_stability(final.components_, runs, n_first), components=components)
 
 
 def without_documents(model):

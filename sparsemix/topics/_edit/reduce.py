@@ -73,6 +73,8 @@ def topic_hierarchy(model: Any) -> Any:
 def reduce_topics(model: Any, n_components: int) -> Any:
     """Merge the topics of a fitted model until a number is left, without another fit.
 
+    A topic that a prior fixes keeps its words, so that those of topics merged with it are lost.
+
     Parameters
     ----------
     model : SparseSCVB0LDA, SparseLDA, CollapsedLDA or GibbsLDA
