@@ -23,8 +23,8 @@ from sparsemix.metrics._checks import read_topics
 # Default prior of a word in a topic.
 WORD_PRIOR = 0.01
 LARGEST_PRIOR = LARGEST_COUNT
-# Prior of a word that a topic excludes: no token takes it.
-EXCLUDED = 1e-6
+# Prior of a word that a topic excludes, in shares of that of other words; its counts are kept at zero.
+EXCLUDED = 1e-4
 # Occurrences of the corpus that the prior of a fixed topic is worth: its words hardly move.
 FIXED = 1e3
 # Largest part of the occurrences of a seed word that its prior is worth.
@@ -139,7 +139,7 @@ class WordPrior(BaseEstimator):
     def _base(self):
         """The least prior of a word in a topic."""
         check_parameters(self)
-        return float(min(self.word_prior, EXCLUDED) if self.exclude else self.word_prior)
+        return float(self.word_prior * (EXCLUDED if self.exclude else 1.0))
 
     def _counts(self, n_components, totals):
         """Prior above ``_base``, (V, K), from the occurrences of the words."""
@@ -204,7 +204,7 @@ def columns(words, places, name, missing):
 
 def warn_of_missing(words):
     """Name words outside the vocabulary."""
-    if words:
+    if words := list(dict.fromkeys(words)):
         more = "" if len(words) <= NAMED else f" and {len(words) - NAMED} more"
         warnings.warn(
             f"{', '.join(map(repr, words[:NAMED]))}{more} of topic_word_prior are not in the vocabulary and have no "
@@ -266,7 +266,8 @@ def prior_counts(prior, n_components, totals, dtype):
             "give a number, or seeds without exclude"
         )
     table = table.toarray() if sparse.issparse(table) else table
-    return PriorCounts(np.ascontiguousarray(table, dtype=dtype), names, prior_of_words(prior) <= EXCLUDED)
+    excludes = isinstance(prior, WordPrior) and bool(prior.exclude)
+    return PriorCounts(np.ascontiguousarray(table, dtype=dtype), names, excludes)
 
 
 def by_topic(prior, shape):

@@ -50,7 +50,7 @@ def test_the_prior_is_what_its_words_say(cls):
     want[1, [3, 4]] += np.minimum(0.4 * TOTALS.sum() / K / 2, 0.5 * TOTALS[[3, 4]])
     want[2, 7] += min(0.4 * TOTALS.sum() / K, 0.5 * TOTALS[7])
     assert len({*(want[1, [3, 4]] < 0.05 + 0.5 * TOTALS[[3, 4]])}) == 2  # one word has the limit
-    want[2, 3] = want[4, 0] = EXCLUDED
+    want[2, 3] = want[4, 0] = 0.05 * EXCLUDED
     est = fitted(cls, given())
     np.testing.assert_allclose(est.topic_word_prior_, want, rtol=1e-5)
     assert est.topic_names_ == ["", "one", "two", "", ""]
@@ -81,6 +81,14 @@ def test_excluded_words_do_not_come_back(kind):
     est = kind(6, topic_word_prior=prior, max_iter=80, random_state=0).fit(rows)
     shares = est.topic_word_distribution_
     assert max(shares[1, frequent[:10]].sum(), shares[2, frequent[5:]].sum()) < 1e-4
+
+
+def test_small_numbers_in_an_array_exclude_nothing():
+    prior = np.full((K, V), 1e-9)
+    prior[:, ::2] = 0.5
+    for cls in (SparseLDA, SparseSCVB0LDA):
+        est = fitted(cls, prior)
+        assert (est.components_ - est.topic_word_prior_)[:, 1::2].sum() == pytest.approx(TOTALS[1::2].sum(), rel=0.05)
 
 
 def test_a_clone_has_the_words_and_the_fixed_topics():
