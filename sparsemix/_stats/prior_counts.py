@@ -19,12 +19,14 @@ class PriorCounts:
     names : list of str, default=None
         Names of the topics; empty for those without one.
     excludes : bool, default=False
-        Whether entries of zero are words that a topic must not have.
+        Whether entries of zero are words that a topic must not have. Words without a topic and topics without a word
+        exclude nothing.
     """
 
     def __init__(self, table, names=None, excludes=False):
         self.table, self.excludes = table, excludes
-        self.excluded = np.nonzero(table == 0.0) if excludes else None
+        some = table != 0.0 if excludes else None
+        self.excluded = np.nonzero(~some & some.any(axis=1)[:, None] & some.any(axis=0)) if excludes else None
         self.names = [""] * table.shape[1] if names is None else names
         self.totals = np.asarray(table.sum(axis=0, dtype=np.float64)).ravel()
 
@@ -34,7 +36,10 @@ class PriorCounts:
 
     def taken(self, components):
         """Those of some topics."""
-        return PriorCounts(self.table[:, components], [self.names[k] for k in components], self.excludes)
+        table = self.table[:, components]
+        if sparse.issparse(table):
+            table.sort_indices()
+        return PriorCounts(table, [self.names[k] for k in components], self.excludes)
 
     def combined(self, components, by_word):
         """Those of combined topics, as in ``SufficientStatistics.combined``; the names of a sum are in one."""

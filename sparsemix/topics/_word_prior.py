@@ -52,8 +52,9 @@ class WordPrior(BaseEstimator):
     seeds : dict of str to list of words, default=None
         Words of each seeded topic, by the name of the topic. Words outside the vocabulary are left out with a warning.
     exclude : dict of str or int to list of words, default=None
-        Words that a topic must not have, by the name of a seeded topic or the number of a topic. Takes memory for one
-        more table of topics by words, and time for it in every step.
+        Words that a topic must not have, by the name of a seeded topic or the number of a topic; without effect where a
+        word would have no topic, or a topic no word. Takes memory for one more table of topics by words, and time for
+        it in every step.
     fixed : fitted topic model or array-like of shape (n_fixed, n_words), default=None
         Topics whose words stay as they are. Rows are normalised.
     strength : float, default=0.02
@@ -289,8 +290,8 @@ def holding(stats, prior):
         if "offset" in stats:
             counts += counts.dtype.type(stats["offset"])
             stats["offset"] = 0.0
-        words, before = np.flatnonzero((prior.table == 0.0).any(axis=1)), counts.sum(axis=1, dtype=np.float64)
-        counts[prior.table == 0.0] = 0.0
+        words, before = np.unique(prior.excluded[0]), counts.sum(axis=1, dtype=np.float64)
+        counts[prior.excluded] = 0.0
         left = np.maximum(counts[words].sum(axis=1, dtype=np.float64), SMALLEST_COUNT)
         counts[words] *= (before[words] / left)[:, None].astype(counts.dtype)  # a word keeps its total
         stats.replace("word_topic", counts)
