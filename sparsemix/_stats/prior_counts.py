@@ -7,7 +7,7 @@ from scipy import sparse
 
 
 class PriorCounts:
-    """What a Dirichlet prior has for words in topics above a number that it has for all of them.
+    """Pseudo-counts of a Dirichlet prior by word and topic, beyond one number for all words and topics.
 
     Conjugacy makes a prior and counts the same thing, so loops read both from one table of counts. Statistics that hold
     these counts keep them apart by arithmetic: whatever scales the statistics adds back what these counts have lost.

@@ -13,7 +13,7 @@ from sparsemix._models.topics.exact_model import ExactModel
 from sparsemix._models.topics.sweep_models import GibbsModel, SecondOrderModel, ZeroOrderModel
 from sparsemix.metrics._checks import check_token_list, first_part
 from sparsemix.topics import _start
-from sparsemix.topics._word_prior import LARGEST_PRIOR, aligned, holding, prior_counts, prior_of_words
+from sparsemix.topics._word_prior import LARGEST_PRIOR, aligned, holding, is_number, prior_counts, prior_of_words
 
 # Topics with a smaller share of a document's tokens are not remembered between visits.
 REMEMBERED_SHARE = 1e-3
@@ -80,7 +80,10 @@ def priors(params):
 
 def counts_of_prior(params, documents, dtype, times=1.0):
     """``PriorCounts`` of ``topic_word_prior`` for documents that are 1 / ``times`` of all; None for a number."""
-    return prior_counts(params.topic_word_prior, params.n_components, documents.word_totals() * times, dtype)
+    prior = params.topic_word_prior
+    if is_number(prior):  # needs no pass over the documents
+        return None
+    return prior_counts(prior, params.n_components, documents.word_totals() * times, dtype)
 
 
 def with_prior(params, stats, documents, dtype, aligns=True, times=1.0):
@@ -138,7 +141,7 @@ def make_collapsed_model(cls, params, documents, seed, dtype):
     if issubclass(cls, GibbsModel):  # counts must stay exact
         weight = documents.sample_weight
         whole = weight is None or (weight == np.floor(weight)).all()
-        whole = whole and isinstance(params.topic_word_prior, (str, float, int, type(None)))
+        whole = whole and is_number(params.topic_word_prior)
         dtype = dtype if whole and documents.word_totals().sum() < EXACT else np.dtype(np.float64)
     if cls is ExactModel:  # round-off would let the bound fall
         dtype = np.dtype(np.float64)

@@ -223,6 +223,11 @@ def check_range(prior, name="topic_word_prior"):
         raise ValueError(f"{name} is {bad}; it must be from {SMALLEST_PRIOR:g} to {LARGEST_PRIOR:g}")
 
 
+def is_number(prior):
+    """Whether a ``topic_word_prior`` is one number for all words and topics, given, learned or the default."""
+    return prior is None or isinstance(prior, (str, int, float))
+
+
 def prior_of_words(prior):
     """The least prior of a word in a topic: a checked number; None and "learned" mean the default."""
     if isinstance(prior, WordPrior):
@@ -235,7 +240,7 @@ def prior_of_words(prior):
 
 
 def prior_counts(prior, n_components, totals, dtype):
-    """``PriorCounts`` of what a ``topic_word_prior`` has above ``prior_of_words``; None for a number.
+    """``PriorCounts`` of what a prior that is no ``is_number`` has above ``prior_of_words``; None if that is nothing.
 
     Parameters
     ----------
@@ -247,8 +252,6 @@ def prior_counts(prior, n_components, totals, dtype):
     dtype : dtype
         Type of the counts by word.
     """
-    if prior is None or isinstance(prior, (str, int, float)):
-        return None
     names = None
     if isinstance(prior, WordPrior):
         table, names = prior._counts(n_components, totals), prior._names(n_components)

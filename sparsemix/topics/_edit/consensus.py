@@ -24,8 +24,8 @@ def consensus_topics(models: Sequence[Any]) -> Any:
 
     Topics of all fits are matched one to one with reference topics, seeded and fixed ones by their numbers, and the
     matched topics are averaged with their likeness as weights; then the averages are the reference. The first reference
-    is the fit that is most like the others. This is consensus clustering of topics as in [1]_, with one topic of each
-    fit in every cluster.
+    is the fit that is most like the other fits. This is consensus clustering of topics as in [1]_, with one topic of
+    each fit in every cluster.
 
     :func:`fit_consensus` makes the fits, and two more that start from ``components``. More of its topics return in a
     consensus of other seeds than topics of one seed do, and on most corpora they score better on held-out documents. To
