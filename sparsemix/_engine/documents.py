@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
+from itertools import groupby, pairwise
+from operator import itemgetter
 
 import numpy as np
 from scipy import sparse
@@ -326,15 +327,25 @@ class DocumentMemory:
         _memory.fill_rows(*kept[:3], out)
         return True
 
-    def remember(self, numbers, doc_topic):
-        """Store N_dk (n, K), unless the next visit is to start without memory."""
-        if self._cold(numbers):
+    def recall_tiles(self, numbers, out, tile):
+        """As ``recall`` for documents of several tiles; parts (start, stop, whether they are stored) of them."""
+        found = [(a, b, self.recall(numbers[a:b], out[a:b])) for a, b in tiles(numbers, tile)]
+        parts = (list(alike) for _, alike in groupby(found, key=itemgetter(2)))
+        return [(alike[0][0], alike[-1][1], alike[0][2]) for alike in parts]
+
+    def remember(self, numbers, doc_topic, tile=None, pool=None):
+        """Store N_dk (n, K) of the documents of one or several tiles, unless their next visit starts without memory."""
+        spans = [span for span in tiles(numbers, tile or len(numbers)) if not self._cold(numbers[slice(*span)])]
+        if not spans:
             return
         n, n_topics = doc_topic.shape
         lengths, topics = np.empty(n, dtype=np.int32), np.empty(n * n_topics, dtype=topic_dtype(n_topics))
         values = np.empty(n * n_topics, dtype=doc_topic.dtype)
-        n_kept = _memory.keep_large(doc_topic, self.share, lengths, topics, values)
-        self._keep(numbers, lengths, topics[:n_kept].copy(), values[:n_kept].copy(), None)
+        _memory.keep_large(doc_topic, self.share, lengths, topics, values, pool)
+        ends = np.concatenate([[0], np.cumsum(lengths)])
+        for first, last in spans:
+            kept = slice(ends[first], ends[last])
+            self._keep(numbers[first:last], lengths[first:last], topics[kept].copy(), values[kept].copy(), None)
 
     def recall_sparse(self, numbers):
         """N_dk of documents as (indptr, topics, values), and their states; None for what is not stored.

@@ -102,11 +102,11 @@ class SufficientStatistics:
         self.fold()
         self._by_word[name] = value
 
-    def add_shared(self, **sums):
-        """Add to shared sums; deferred sums stay deferred."""
+    def add_to(self, **sums):
+        """Add to sums that are not by word; deferred sums stay deferred."""
         self.fold()
         for name, value in sums.items():
-            self._shared[name] += value
+            (self._shared if name in self._shared else self._by_component)[name] += value
 
     def deferred(self, name):
         """Sums by word if still deferred, else None."""

@@ -12,6 +12,7 @@ from sparsemix._kernels.threads._wake_signal import WakeSignal
 from sparsemix._engine.blocks import same
 from sparsemix._engine.documents import Documents
 from sparsemix._engine.threads import Workers
+from sparsemix._kernels.documents import _memory
 from sparsemix._stats.word_rows import GROUPS, ByWord
 
 
@@ -98,6 +99,42 @@ def test_threads_that_sleep_are_woken():
             time.sleep(0.02)
             workers.map(lambda start, stop: time.sleep(0.005 * start) or done.append(start), [(0, 1), (1, 2), (2, 3)])  # noqa: ARG005
     assert sorted(done) == [0, 0, 0, 1, 1, 1, 2, 2, 2]
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2, 5])
+def test_items_of_kernels_run_once_on_threads_that_spin_sleep_or_work(n_jobs):
+    """Kernels share out rows; threads listen for half a millisecond before they sleep."""
+    rows = np.random.default_rng(0).gamma(0.3, 1.0, (600, 70)).astype(np.float32)
+    jobs, found = [], []
+    with Workers(n_jobs) as workers:
+        for number in range(60):
+            lengths = np.full(len(rows), -1, dtype=np.int32)
+            columns, values = np.empty(rows.size, dtype=np.uint16), np.empty(rows.size, dtype=np.float32)
+            with workers.meanwhile(lambda: jobs.append(time.sleep(1e-4))):
+                workers.share(lambda pool: _memory.keep_large(rows, 0.02, lengths, columns, values, pool))  # noqa: B023
+                workers.map(lambda start, stop: time.sleep(1e-5), [(0, 1), (1, 2)])  # noqa: ARG005
+            n = lengths.sum()
+            found.append((lengths, columns[:n], values[:n]))
+            time.sleep(0.003 * (number % 7 == 0))
+    assert len(jobs) == 60
+    kept = rows > 0.02 * rows.sum(axis=1, keepdims=True, dtype=np.float64)
+    for lengths, columns, values in found:
+        np.testing.assert_array_equal(lengths, kept.sum(axis=1))
+        np.testing.assert_array_equal(columns, np.nonzero(kept)[1])
+        np.testing.assert_array_equal(values, rows[kept])
+
+
+def test_kernels_inside_of_shared_work_run_on_their_thread():
+    """And those of two threads at once: one has the pool, the other works alone."""
+    rows, sums = np.ones((400, 30), dtype=np.float32), np.zeros((8, 400), dtype=np.int32)
+
+    def keep(start, stop):  # noqa: ARG001
+        columns, values = np.empty(rows.size, dtype=np.uint16), np.empty(rows.size, dtype=np.float32)
+        workers.share(lambda pool: _memory.keep_large(rows, 0.0, sums[start], columns, values, pool))
+
+    with Workers(3) as workers:
+        workers.map(keep, [(i, i + 1) for i in range(8)])
+    np.testing.assert_array_equal(sums, 30)
 
 
 def test_signals_arrive_at_once_or_time_out():

@@ -850,12 +850,12 @@ def test_rows_of_words_are_sums_over_their_entries(n_components, dtype):
     resp[:] = rng.uniform(size=(n, width))
     counts, words = rng.uniform(0.5, 3.0, n).astype(dtype), np.arange(1, 30, 2, dtype=np.int32)
     starts, entries = read_only(*case.grouped())
-    out = np.ones((len(words), n_components), dtype=dtype)
-    for first, last in [(0, 4), (4, len(words))]:
-        _words.sum_rows(starts, entries, counts, resp, words, first, last, out)
     weighted = counts[:, None] * resp[:, :n_components].astype(np.float64)
-    expected = [1.0 + weighted[case.indices == v].sum(axis=0) for v in words]
-    np.testing.assert_allclose(out, expected, rtol=1e-13 if dtype == np.float64 else 1e-5)
+    for fresh in (False, True):
+        out = np.ones((len(words), n_components), dtype=dtype)
+        _words.sum_rows(starts, entries, counts, resp, words, fresh, out)
+        expected = [(not fresh) + weighted[case.indices == v].sum(axis=0) for v in words]
+        np.testing.assert_allclose(out, expected, rtol=1e-13 if dtype == np.float64 else 1e-5)
 
 
 @pytest.mark.usefixtures("instruction_set")
@@ -867,5 +867,7 @@ def test_whole_rows_are_added_and_stay_at_zero_or_above(n_components, dtype):
     expected = out.astype(np.float64)
     expected[words] = np.maximum(expected[words] - 0.8 * rows, 0.0)
     assert (expected == 0).any()
-    _words.add_whole_rows(*read_only(words, rows), -0.8, out)
+    totals = np.zeros((2, n_components))
+    _words.add_whole_rows(*read_only(words, rows), -0.8, out, totals)
+    np.testing.assert_allclose(totals.sum(axis=0), rows.sum(axis=0), rtol=1e-6)
     np.testing.assert_allclose(out, expected, rtol=1e-12 if dtype == np.float64 else 1e-5, atol=1e-7)

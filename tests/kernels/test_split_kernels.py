@@ -86,14 +86,14 @@ class Problem:
         blocks = np.empty((self.n_words, _split.n_blocks(n_components)), dtype=dtype)
         every = np.arange(self.n_words, dtype=np.int32)
         whole = self.table if packed is None else packed
-        _split.sum_blocks(_split.Topics(whole, self.base, fixed), every, 0, self.n_words, blocks)
+        _split.sum_blocks(_split.Topics(whole, self.base, fixed), every, blocks)
         frozen = _split.Topics(whole, self.base, fixed, inverse, blocks)
-        nnz, workspace = len(self.indices), _split.Workspace(n_components)
+        nnz, workspaces = len(self.indices), [_split.Workspace(n_components) for _ in range(2)]
         records, shares = np.empty((nnz, 3), dtype=np.int64), np.empty(nnz, dtype=dtype)
         _split.local_step(
             Entries(self.indptr, self.indices, self.counts), frozen, n_sweeps, exclude, self.numbers, seed, visit,
             self.sparse_start(), _split.sample_starts(self.indptr, self.counts), states, records, shares, self.order,
-            np.zeros(1, dtype=np.int64), workspace, self.own,
+            workspaces, self.own,
         )  # fmt: skip
         starts, entries = np.empty(self.n_words + 1, dtype=np.int64), np.empty(nnz, dtype=np.int32)
         _words.group_by_word(self.indices, starts, entries)
@@ -124,12 +124,11 @@ class Problem:
         for first, last in ((0, 3), (3, self.n_words)):
             _split.sum_rows(grouped, frozen, every, first, last, row, out, totals)
         np.testing.assert_allclose(totals, out.sum(axis=0), rtol=1e-5)
-        added, totals_of, taken = self.table.copy(), np.zeros((3, n_components)), np.zeros(1, dtype=np.int64)
-        for _ in range(2):  # the first takes all
-            _split.add_rows(
-                grouped, _split.Topics(added, self.base, fixed), every, np.array([0, 3, 3, self.n_words]), taken, 0.3,
-                *(_split.padded(np.zeros(n_components), dtype) for _ in range(2)), totals_of,
-            )  # fmt: skip
+        added, totals_of = self.table.copy(), np.zeros((3, n_components))
+        memory = _split.padded(np.zeros(4 * len(fixed)), dtype).reshape(2, -1)
+        bounds = np.array([0, 3, 3, self.n_words])
+        _split.add_rows(grouped, _split.Topics(added, self.base, fixed), every, bounds, 0.3, totals_of, memory)
+        assert not memory.any()
         assert (totals_of[1] == 0).all()
         totals_of = totals_of.sum(axis=0)
         rtol = 1e-10 if dtype == np.float64 else 1e-3  # of sums of 10^5 numbers in another order
@@ -527,7 +526,7 @@ def test_fixed_parts_have_whole_groups():
     words, blocks = np.arange(3, dtype=np.int32), np.empty((3, 1), dtype=np.float32)
     fixed = _split.padded(rng.random(n_components), np.float32)
     assert len(fixed) == 64
-    _split.sum_blocks(_split.Topics(packed, 0.5, fixed), words, 0, 3, blocks)
+    _split.sum_blocks(_split.Topics(packed, 0.5, fixed), words, blocks)
     np.testing.assert_allclose(blocks[:, 0], (table + 0.5) @ fixed[:n_components], rtol=1e-5)
     with pytest.raises(ValueError, match="padded"):
         _split.Topics(packed, 0.5, fixed[:48])

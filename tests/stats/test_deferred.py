@@ -112,7 +112,7 @@ def test_they_follow_to_a_copy(factor):
 def test_shared_sums_are_added_to_while_others_stay_deferred():
     stats = statistics()
     new, made = batch(stats)
-    new.add_shared(mass=3.0)
+    new.add_to(mass=3.0)
     assert new.deferred("word_topic") is not None
     assert new.mass == 10.0
     assert made.deferred("word_topic") is None

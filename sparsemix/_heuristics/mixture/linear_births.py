@@ -40,7 +40,7 @@ def late_halves(model, stats, rows, part, recent, workers):
     new = collect(model, part(some, live), slice(0, len(live)), workers, given=resp)
     lost = stats["count"][changed].sum()
     stats = stats.copy().put(changed, stats.take(changed), np.zeros(len(changed)))
-    stats.add_shared(mass=-lost)
+    stats.add_to(mass=-lost)
     recent.count += new["count"]
     model = copy(model)
     model.renew_search()

@@ -8,7 +8,10 @@ import numpy as np
 from libc.stdint cimport int64_t
 
 from sparsemix._kernels.documents._entries cimport Entries
+from sparsemix._kernels.threads._pool cimport Pool, share_items
 from sparsemix._kernels.vectors._simd cimport instruction_level
+
+from sparsemix._kernels.vectors._simd import aligned_empty
 
 ctypedef fused real:
     float
@@ -18,6 +21,7 @@ ctypedef fused real:
 cdef extern from "collapsed/scvb.h" nogil:
     enum:
         SPARSEMIX_PADDING
+        SPARSEMIX_SCVB_ROWS
     ctypedef struct sparsemix_scvb_settings:
         Py_ssize_t n_components, width
         int n_sweeps, exclude, exact
@@ -26,13 +30,50 @@ cdef extern from "collapsed/scvb.h" nogil:
         const double* rates
     void sparsemix_scvb_documents(
         int, const sparsemix_scvb_settings*, Py_ssize_t, const int64_t*, const int*, const void*, const void*,
-        const void*, const void*, void*, void*, void*, void*)
+        const void*, const void*, void*, void*, void*, const int*, int64_t*)
 
 
 EXCLUDE = {"none": 0, "document": 1, "both": 2}
 
 
 PADDING = SPARSEMIX_PADDING
+
+
+cdef struct visit_task:
+    int level, is_double
+    sparsemix_scvb_settings s
+    Py_ssize_t n
+    const int64_t* indptr
+    const int* indices
+    const void* counts
+    const void* table
+    const void* inverse
+    const void* alpha
+    void* memory
+    void* doc_topic
+    void* resp
+    const int* order
+    int64_t n_taken
+
+
+cdef void visit_some(visit_task* t, int64_t seat, const real* like) noexcept nogil:
+    """Documents that no other seat has taken."""
+    sparsemix_scvb_documents(
+        t.level, &t.s, t.n, t.indptr, t.indices, <const real*> t.counts, t.table, t.inverse, t.alpha,
+        <real*> t.memory + seat * SPARSEMIX_SCVB_ROWS * t.s.width, t.doc_topic, t.resp, t.order, &t.n_taken)
+
+
+cdef void visit_item(void* task, int64_t seat) noexcept nogil:
+    if (<visit_task*> task).is_double:
+        visit_some(<visit_task*> task, seat, <const double*> NULL)
+    else:
+        visit_some(<visit_task*> task, seat, <const float*> NULL)
+
+
+def memory_of(Py_ssize_t n_threads, Py_ssize_t n_components, dtype):
+    """Scratch memory of some threads."""
+    width = (n_components + SPARSEMIX_PADDING - 1) // SPARSEMIX_PADDING * SPARSEMIX_PADDING * SPARSEMIX_SCVB_ROWS
+    return aligned_empty(n_threads * width, dtype).reshape(n_threads, width)
 
 
 def local_step(
@@ -48,38 +89,40 @@ def local_step(
     const double[::1] rates,       # IN  rho by the whole tokens seen in a visit, or None: exact sums
     real[:, ::1] doc_topic,        # INOUT (n, K) N_jk, to start from and at the end
     real[:, ::1] resp,             # OUT (nnz, K padded) gamma of the last sweep
-    real[:, ::1] total,            # OUT (n, K) sums of c gamma over each document's entries
-    scratch,                       # TMP Workspace of the table's dtype
+    const int[::1] order,          # IN  (n,) order in which documents are taken
+    real[:, ::1] memory,           # TMP from memory_of
+    Pool pool=None,                # IN  of threads
 ):
     """Sweeps of CVB0 ([TNW07], Asuncion et al. 2009) or SCVB0 (Foulds et al. 2013), each document separately."""
-    cdef Py_ssize_t n = entries.n
-    cdef sparsemix_scvb_settings s
-    cdef int level = instruction_level()
+    cdef Py_ssize_t d, n = entries.n
+    cdef visit_task t
     if n <= 0 or entries.n_entries == 0:
         np.asarray(doc_topic)[...] = 0
-        np.asarray(total)[...] = 0
         return
-    s.n_components = table.shape[1]
-    s.width = (s.n_components + SPARSEMIX_PADDING - 1) // SPARSEMIX_PADDING * SPARSEMIX_PADDING
-    s.n_sweeps, s.exclude, s.exact = n_sweeps, exclude, rates is None
-    s.base, s.prior, s.own = (offset + topic_word_prior) / factor, topic_word_prior / factor, 1.0 / factor
-    s.floor = table.shape[0] * s.prior
-    s.n_rates, s.rates = 0, NULL
-    if inverse.shape[0] != s.n_components or alpha.shape[0] != s.n_components:
-        raise ValueError(f"inverse and alpha must be ({s.n_components},)")
-    if doc_topic.shape[0] != n or doc_topic.shape[1] != s.n_components:
-        raise ValueError(f"doc_topic must be ({n}, {s.n_components})")
-    if total.shape[0] != n or total.shape[1] != s.n_components:
-        raise ValueError(f"total must be ({n}, {s.n_components})")
-    if resp.shape[0] < entries.indptr[n] or resp.shape[1] != s.width:
-        raise ValueError(f"resp must hold indptr[-1] entries and {s.width} topics")
+    t.s.n_components = table.shape[1]
+    t.s.width = (t.s.n_components + SPARSEMIX_PADDING - 1) // SPARSEMIX_PADDING * SPARSEMIX_PADDING
+    t.s.n_sweeps, t.s.exclude, t.s.exact = n_sweeps, exclude, rates is None
+    t.s.base, t.s.prior, t.s.own = (offset + topic_word_prior) / factor, topic_word_prior / factor, 1.0 / factor
+    t.s.floor = table.shape[0] * t.s.prior
+    t.s.n_rates, t.s.rates = 0, NULL
+    if inverse.shape[0] != t.s.n_components or alpha.shape[0] != t.s.n_components:
+        raise ValueError(f"inverse and alpha must be ({t.s.n_components},)")
+    if doc_topic.shape[0] != n or doc_topic.shape[1] != t.s.n_components:
+        raise ValueError(f"doc_topic must be ({n}, {t.s.n_components})")
+    if resp.shape[0] < entries.indptr[n] or resp.shape[1] != t.s.width:
+        raise ValueError(f"resp must hold indptr[-1] entries and {t.s.width} topics")
     if rates is not None:
         if rates.shape[0] == 0 or exclude != 0:
             raise ValueError("rates must not be empty, and own tokens can be left out of exact sums only")
-        s.n_rates, s.rates = rates.shape[0], <const double*> &rates[0]
+        t.s.n_rates, t.s.rates = rates.shape[0], <const double*> &rates[0]
+    if order.shape[0] != n or memory.shape[1] != SPARSEMIX_SCVB_ROWS * t.s.width:
+        raise ValueError(f"order must have {n} documents, and memory be for {t.s.n_components} topics")
+    for d in range(n):
+        if not 0 <= order[d] < n:
+            raise ValueError(f"order must have the documents from 0 to {n - 1}")
     cdef const real[::1] counts = entries.counts
-    cdef real[::1] work = scratch.of(6 * s.width, 0)[0]
-    with nogil:
-        sparsemix_scvb_documents(
-            level, &s, n, &entries.indptr[0], &entries.indices[0], &counts[0], &table[0, 0], &inverse[0], &alpha[0],
-            &work[0], &doc_topic[0, 0], &resp[0, 0], &total[0, 0])
+    t.level, t.is_double, t.n, t.n_taken = instruction_level(), real is double, n, 0
+    t.indptr, t.indices, t.counts = &entries.indptr[0], &entries.indices[0], &counts[0]
+    t.table, t.inverse, t.alpha, t.order = &table[0, 0], &inverse[0], &alpha[0], &order[0]
+    t.memory, t.doc_topic, t.resp = &memory[0, 0], &doc_topic[0, 0], &resp[0, 0]
+    share_items(pool, visit_item, &t, memory.shape[0])

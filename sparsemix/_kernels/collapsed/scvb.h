@@ -9,6 +9,9 @@
 #include "own_token.h"
 #include "vectors/simd.h"
 
+/* Rows of ``width`` numbers that a thread needs. */
+#define SPARSEMIX_SCVB_ROWS 5
+
 /* Settings shared by a block of documents. */
 typedef struct {
     ptrdiff_t n_components; /* K */
@@ -32,7 +35,6 @@ typedef struct {
         const REAL *alpha, *inverse;  /* (width,) prior; factor / (N_k + V topic_word_prior) */                        \
         REAL *now, *start, *weights;  /* (width,) N_jk; its recalled part; unnormalised gamma */                       \
         REAL *resp;                   /* (U, width) gamma */                                                           \
-        REAL *total;                  /* (width,) sum of c gamma */                                                    \
         ptrdiff_t n_types;            /* U */                                                                          \
         const int *types;             /* (U,) rows of the table */                                                     \
         const REAL *counts;           /* (U,) c */                                                                     \
@@ -50,10 +52,10 @@ SPARSEMIX_SCVB_STRUCT(double)
     static void sparsemix_scvb_documents_##REAL(                                                                       \
         int isa, const sparsemix_scvb_settings *settings, ptrdiff_t n_docs, const int64_t *indptr, const int *indices, \
         const REAL *counts, const REAL *table, const REAL *inverse, const REAL *alpha, REAL *work, REAL *doc_topic,    \
-        REAL *resp, REAL *total)                                             \
+        REAL *resp, const int *order, int64_t *next)                                                                   \
     {                                                                                                                  \
         SPARSEMIX_DISPATCH(isa, scvb_documents, REAL, settings, n_docs, indptr, indices, counts, table, inverse,       \
-                           alpha, work, doc_topic, resp, total);                                      \
+                           alpha, work, doc_topic, resp, order, next);                                                 \
     }
 
 SPARSEMIX_SCVB_DOCUMENTS(float)

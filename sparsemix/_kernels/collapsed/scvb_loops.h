@@ -88,18 +88,6 @@ TARGET static void SPARSEMIX_NAME(sweep_exact)(SCVB *d, int sweep)
         d->now[k] = d->now[k] > 0 ? d->now[k] : 0;
 }
 
-/* Write gamma of a type in the form that is summed by word. */
-TARGET static void SPARSEMIX_NAME(hand_over)(SCVB *d, ptrdiff_t u, REAL scale)
-{
-    const REAL c = d->counts[u];
-    ptrdiff_t k;
-    for (k = 0; k < d->s.width; k += LANES) {
-        const VECTOR value = *(const VECTOR *)(d->weights + k) * scale;
-        *(VECTOR *)(d->resp + u * d->s.width + k) = value;
-        *(VECTOR *)(d->total + k) += value * c;
-    }
-}
-
 /* One sweep of steps: N_j <- (1 - rho)^c N_j + (1 - (1 - rho)^c) C_j gamma, rho by the tokens seen so far. */
 TARGET static void SPARSEMIX_NAME(sweep_steps)(SCVB *d, int sweep)
 {
@@ -114,16 +102,18 @@ TARGET static void SPARSEMIX_NAME(sweep_steps)(SCVB *d, int sweep)
         for (k = 0; k < d->s.width; k += LANES)
             *(VECTOR *)(d->now + k) = *(VECTOR *)(d->now + k) * (REAL)keep
                                       + *(const VECTOR *)(d->weights + k) * (add * scale);
-        if (sweep == d->s.n_sweeps - 1)
-            SPARSEMIX_NAME(hand_over)(d, u, scale);
+        if (sweep == d->s.n_sweeps - 1) /* gamma is summed by word */
+            for (k = 0; k < d->s.width; k += LANES)
+                *(VECTOR *)(d->resp + u * d->s.width + k) = *(const VECTOR *)(d->weights + k) * scale;
         seen += c;
     }
 }
 
+/* Process documents in order; threads that share ``next`` take one at a time. */
 TARGET static void SPARSEMIX_NAME(scvb_documents)(
     const sparsemix_scvb_settings *settings, ptrdiff_t n_docs, const int64_t *indptr, const int *indices,
     const REAL *counts, const REAL *table, const REAL *inverse, const REAL *alpha, REAL *work, REAL *doc_topic,
-    REAL *resp, REAL *total)
+    REAL *resp, const int *order, int64_t *next)
 {
     const ptrdiff_t n = settings->n_components, width = settings->width;
     const size_t bytes = n * sizeof(REAL);
@@ -132,7 +122,7 @@ TARGET static void SPARSEMIX_NAME(scvb_documents)(
     int sweep;
     d.s = *settings;
     d.table = table;
-    memset(work, 0, 6 * width * sizeof(REAL));
+    memset(work, 0, SPARSEMIX_SCVB_ROWS * width * sizeof(REAL));
     memcpy(work, alpha, bytes);
     memcpy(work + width, inverse, bytes);
     d.alpha = work;
@@ -140,9 +130,10 @@ TARGET static void SPARSEMIX_NAME(scvb_documents)(
     d.now = work + 2 * width;
     d.start = work + 3 * width;
     d.weights = work + 4 * width;
-    d.total = settings->exact ? d.now : work + 5 * width;
-    for (i = 0; i < n_docs; i++) {
-        const int64_t first = indptr[i];
+    while ((i = (ptrdiff_t)sparsemix_fetch_add(next, 1)) < n_docs) {
+        int64_t first;
+        i = order[i];
+        first = indptr[i];
         d.n_types = indptr[i + 1] - first;
         d.types = indices + first;
         d.counts = counts + first;
@@ -152,14 +143,12 @@ TARGET static void SPARSEMIX_NAME(scvb_documents)(
             d.length += d.counts[u];
         memcpy(d.now, doc_topic + i * n, bytes);
         memcpy(d.start, doc_topic + i * n, bytes);
-        memset(d.total, 0, d.total == d.now ? 0 : width * sizeof(REAL));
         for (sweep = 0; sweep < d.s.n_sweeps && d.n_types > 0; sweep++)
             if (d.s.exact)
                 SPARSEMIX_NAME(sweep_exact)(&d, sweep);
             else
                 SPARSEMIX_NAME(sweep_steps)(&d, sweep);
         memcpy(doc_topic + i * n, d.now, bytes);
-        memcpy(total + i * n, d.total, bytes);
     }
 }
 

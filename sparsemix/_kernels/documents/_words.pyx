@@ -10,6 +10,7 @@ from libc.math cimport log
 from libc.stdint cimport int64_t, uint64_t
 
 from sparsemix._kernels.documents._packed cimport any_packed, point_to, sparsemix_entry
+from sparsemix._kernels.threads._pool cimport Pool, share_items
 from sparsemix._kernels.vectors._simd cimport instruction_level
 
 ctypedef fused real:
@@ -32,8 +33,12 @@ cdef extern from "documents/rows.h" nogil:
         SPARSEMIX_PADDING
     void sparsemix_sum_rows(
         int, const int64_t*, const int*, const void*, const void*, Py_ssize_t, const int*, Py_ssize_t, Py_ssize_t,
-        Py_ssize_t, void*)
-    void sparsemix_add_whole_rows(int, const int*, Py_ssize_t, const void*, double, Py_ssize_t, void*)
+        Py_ssize_t, int, void*)
+    void sparsemix_add_whole_rows(int, const int*, Py_ssize_t, const void*, double, Py_ssize_t, void*, double*)
+
+
+cdef enum:
+    PARTS = 64  # of words that threads take in turn
 
 
 def group_by_word(
@@ -183,27 +188,72 @@ def add_rows(
                 out[v, k] = <real> (value if value > 0.0 else 0.0)
 
 
+cdef struct rows_task:
+    int level, is_double, fresh
+    const int64_t* starts
+    const int* entries
+    const void* counts
+    const void* resp
+    const int* words
+    void* rows
+    void* out
+    double* totals  # of each part, or NULL
+    double factor
+    Py_ssize_t stride, n_words, n_components, n_parts
+
+
+cdef void sum_some_rows(rows_task* t, int64_t part, const real* like) noexcept nogil:
+    sparsemix_sum_rows(
+        t.level, t.starts, t.entries, <const real*> t.counts, t.resp, t.stride, t.words, t.n_words * part // t.n_parts,
+        t.n_words * (part + 1) // t.n_parts, t.n_components, t.fresh, t.out)
+
+
+cdef void sum_item(void* task, int64_t part) noexcept nogil:
+    if (<rows_task*> task).is_double:
+        sum_some_rows(<rows_task*> task, part, <const double*> NULL)
+    else:
+        sum_some_rows(<rows_task*> task, part, <const float*> NULL)
+
+
 def sum_rows(
     const int64_t[::1] starts,   # IN  (V + 1,)
     const int[::1] entries,      # IN  (nnz,)
     const real[::1] counts,      # IN  (nnz,) c of each entry, times the weight of its document
     const real[:, ::1] resp,     # IN  (nnz, width) gamma of each entry, width at least K
     const int[::1] words,        # IN  (n,) word of each row of the sums
-    Py_ssize_t first,            # IN  rows first to last only
-    Py_ssize_t last,             # IN
-    real[:, ::1] out,            # INOUT (n, K) += sum of c gamma by word
+    bint fresh,                  # IN  out is not initialised; else the sums are added to it
+    real[:, ::1] out,            # INOUT (n, K) sum of c gamma by word
+    Pool pool=None,              # IN  of threads
 ):
     """Rows of S_vk for dense responsibilities, in document order."""
-    cdef int level = instruction_level()
-    cdef Py_ssize_t n_components = out.shape[1], stride = resp.shape[1]
-    if stride < n_components or stride % SPARSEMIX_PADDING or words.shape[0] != out.shape[0]:
-        raise ValueError(f"resp must have {n_components} columns and padding, and every row of the sums a word")
-    if first >= last or counts.shape[0] == 0 or n_components == 0:
+    cdef rows_task t
+    t.stride, t.n_words, t.n_components, t.n_parts = resp.shape[1], words.shape[0], out.shape[1], PARTS
+    if t.stride < t.n_components or t.stride % SPARSEMIX_PADDING or words.shape[0] != out.shape[0]:
+        raise ValueError(f"resp must have {t.n_components} columns and padding, and every row of the sums a word")
+    if t.n_words == 0 or t.n_components == 0:
         return
-    with nogil:
-        sparsemix_sum_rows(
-            level, &starts[0], &entries[0], &counts[0], &resp[0, 0], stride, &words[0], first, last, n_components,
-            &out[0, 0])
+    if counts.shape[0] == 0:
+        if fresh:
+            out[:, :] = 0
+        return
+    t.level, t.is_double, t.fresh = instruction_level(), real is double, fresh
+    t.starts, t.entries, t.counts, t.resp = &starts[0], &entries[0], &counts[0], &resp[0, 0]
+    t.words, t.out = &words[0], &out[0, 0]
+    share_items(pool, sum_item, &t, PARTS)
+
+
+cdef void add_some_rows(rows_task* t, int64_t part, const real* like) noexcept nogil:
+    cdef Py_ssize_t first = t.n_words * part // t.n_parts, last = t.n_words * (part + 1) // t.n_parts
+    sparsemix_add_whole_rows(
+        t.level, t.words + first, last - first, <const real*> t.rows + first * t.n_components, t.factor,
+        t.n_components, t.out, NULL if t.totals == NULL else t.totals + part * t.n_components)
+
+
+cdef void add_item(void* task, int64_t part) noexcept nogil:
+    if (<rows_task*> task).is_double:
+        add_some_rows(<rows_task*> task, part, <const double*> NULL)
+    else:
+        add_some_rows(<rows_task*> task, part, <const float*> NULL)
 
 
 def add_whole_rows(
@@ -211,19 +261,27 @@ def add_whole_rows(
     const real[:, ::1] rows,     # IN  (n, K)
     double factor,               # IN
     real[:, ::1] out,            # INOUT (V, K) += factor rows, not below zero
+    double[:, ::1] totals=None,  # INOUT (parts, K) += sums of the rows of some words each
+    Pool pool=None,              # IN  of threads
 ):
     """Add ``factor`` times the rows of some words to a dense table; clips negative round-off to zero."""
-    cdef int level = instruction_level()
+    cdef rows_task t
     cdef Py_ssize_t i
     if rows.shape[0] != words.shape[0] or rows.shape[1] != out.shape[1]:
         raise ValueError("rows must be one for each word, of the table's width")
+    if totals is not None and totals.shape[1] != out.shape[1]:
+        raise ValueError(f"totals must be for {out.shape[1]} topics")
     for i in range(words.shape[0]):
         if not 0 <= words[i] < out.shape[0]:
             raise ValueError(f"word {words[i]} has no row in the table")
     if words.shape[0] == 0 or out.shape[1] == 0:
         return
-    with nogil:
-        sparsemix_add_whole_rows(level, &words[0], words.shape[0], &rows[0, 0], factor, out.shape[1], &out[0, 0])
+    t.level, t.is_double, t.factor = instruction_level(), real is double, factor
+    t.n_words, t.n_components, t.n_parts = words.shape[0], out.shape[1], PARTS
+    t.words, t.rows, t.out, t.totals = &words[0], <void*> &rows[0, 0], &out[0, 0], NULL
+    if totals is not None:
+        t.n_parts, t.totals = totals.shape[0], &totals[0, 0]
+    share_items(pool, add_item, &t, t.n_parts)
 
 
 def compress_rows(

@@ -14,15 +14,15 @@
 #define SPARSEMIX_SUM_ROWS(REAL)                                                                                       \
     static void sparsemix_sum_rows_##REAL(int isa, const int64_t *starts, const int *entries, const REAL *counts,      \
                                           const REAL *resp, ptrdiff_t stride, const int *words, ptrdiff_t first,       \
-                                          ptrdiff_t last, ptrdiff_t n_components, REAL *out)                           \
+                                          ptrdiff_t last, ptrdiff_t n_components, int fresh, REAL *out)                \
     {                                                                                                                  \
         SPARSEMIX_DISPATCH(isa, sum_rows, REAL, starts, entries, counts, resp, stride, words, first, last,             \
-                           n_components, out);                                                                         \
+                           n_components, fresh, out);                                                                  \
     }                                                                                                                  \
     static void sparsemix_add_whole_rows_##REAL(int isa, const int *words, ptrdiff_t n_words, const REAL *rows,        \
-                                                REAL factor, ptrdiff_t n_components, REAL *out)                        \
+                                                REAL factor, ptrdiff_t n_components, REAL *out, double *totals)        \
     {                                                                                                                  \
-        SPARSEMIX_DISPATCH(isa, add_whole_rows, REAL, words, n_words, rows, factor, n_components, out);                \
+        SPARSEMIX_DISPATCH(isa, add_whole_rows, REAL, words, n_words, rows, factor, n_components, out, totals);        \
     }
 
 SPARSEMIX_SUM_ROWS(float)

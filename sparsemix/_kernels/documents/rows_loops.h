@@ -3,11 +3,11 @@
 #include "vectors/vector_math.h"
 #include "vectors/vector_rows.h"
 
-/* out[i] += sum of counts times responsibilities over the entries of word words[i], in order; one group of topics at a
- * time stays in registers. */
+/* out[i] = sum of counts times responsibilities over the entries of word words[i], in order, plus out[i] unless it is
+ * fresh; one group of topics at a time stays in registers. */
 TARGET static void SPARSEMIX_NAME(sum_rows)(const int64_t *starts, const int *entries, const REAL *counts,
                                             const REAL *resp, ptrdiff_t stride, const int *words, ptrdiff_t first,
-                                            ptrdiff_t last, ptrdiff_t n_components, REAL *out)
+                                            ptrdiff_t last, ptrdiff_t n_components, int fresh, REAL *out)
 {
     ptrdiff_t i, k;
     int64_t at;
@@ -18,7 +18,9 @@ TARGET static void SPARSEMIX_NAME(sum_rows)(const int64_t *starts, const int *en
         for (k = 0; k < n_components; k += 4 * LANES) {
             VECTOR sum[4];
             for (j = 0; j < 4; j++)
-                if (k + j * LANES < n_components)
+                if (k + j * LANES < n_components && fresh)
+                    sum[j] = FILL(0);
+                else if (k + j * LANES < n_components)
                     sum[j] = SPARSEMIX_NAME(load)(row + k + j * LANES, n_components - k - j * LANES);
             for (at = begin; at < end; at++) {
                 const REAL *source = resp + entries[at] * stride + k;
@@ -34,9 +36,9 @@ TARGET static void SPARSEMIX_NAME(sum_rows)(const int64_t *starts, const int *en
     }
 }
 
-/* out[words[i]] += factor rows[i], not below zero. */
+/* out[words[i]] += factor rows[i], not below zero; totals += rows[i], unless they are NULL. */
 TARGET static void SPARSEMIX_NAME(add_whole_rows)(const int *words, ptrdiff_t n_words, const REAL *rows, REAL factor,
-                                                  ptrdiff_t n_components, REAL *out)
+                                                  ptrdiff_t n_components, REAL *out, double *totals)
 {
     ptrdiff_t i, k;
     for (i = 0; i < n_words; i++) {
@@ -47,6 +49,8 @@ TARGET static void SPARSEMIX_NAME(add_whole_rows)(const int *words, ptrdiff_t n_
             const VECTOR value = SPARSEMIX_NAME(load)(row + k, n) + SPARSEMIX_NAME(load)(source + k, n) * factor;
             SPARSEMIX_NAME(store)(row + k, n, LARGER(value, FILL(0)));
         }
+        for (k = 0; totals && k < n_components; k++)
+            totals[k] += source[k];
     }
 }
 

@@ -11,6 +11,7 @@ from libc.string cimport memset
 
 from sparsemix._kernels.documents._entries cimport Entries
 from sparsemix._kernels.split._packed_counts cimport any_counts, point_to
+from sparsemix._kernels.threads._pool cimport Pool, share_items
 from sparsemix._kernels.vectors._simd cimport instruction_level
 
 from sparsemix._kernels.vectors._simd import aligned_empty
@@ -28,50 +29,9 @@ cdef extern from "vectors/portable.h" nogil:
     int64_t sparsemix_fetch_add(int64_t*, int64_t)
 
 
-cdef extern from "split/split.h" nogil:
-    enum:
-        SPARSEMIX_GROUP
-        SPARSEMIX_SPLIT_BLOCK
-        SPARSEMIX_SPLIT_OK
-        SPARSEMIX_SPLIT_NO_TOPIC
-    ctypedef struct sparsemix_split_settings:
-        Py_ssize_t n_components, n_blocks
-        int n_sweeps, exclude
-        uint64_t seed
-        int64_t visit
-        double base
-    ctypedef struct sparsemix_split_record:
-        int64_t values, topics, n
-    ctypedef struct sparsemix_split_work:
-        int* slot
-    ctypedef struct sparsemix_states:
-        void* values
-        int wide
-    int sparsemix_split_samples(double)
-    void sparsemix_split_free(sparsemix_split_work*)
-    int sparsemix_split_documents(
-        int, const sparsemix_split_settings*, Py_ssize_t, const int64_t*, const int*, const void*, const int64_t*,
-        const void*, const void*, const void*, const void*, const void*, const int64_t*, const int*, const void*,
-        sparsemix_split_work*, const int64_t*, sparsemix_states, sparsemix_split_record*, void*, const int*, int64_t*,
-        const double*)
-    void sparsemix_split_blocks(
-        int, const void*, Py_ssize_t, Py_ssize_t, double, const void*, const int*, Py_ssize_t, Py_ssize_t, void*)
-    void sparsemix_split_packed_blocks(
-        int, const void*, Py_ssize_t, Py_ssize_t, double, const void*, void*, const int*, Py_ssize_t, Py_ssize_t, void*)
-    void sparsemix_split_rows(
-        int, const int64_t*, const int*, const sparsemix_split_record*, const void*, const void*, const void*, double,
-        const void*, Py_ssize_t, const int*, Py_ssize_t, Py_ssize_t, void*, void*, double*)
-    void sparsemix_split_add_rows(
-        int, const int64_t*, const int*, const sparsemix_split_record*, const void*, const void*, void*, double,
-        const void*, Py_ssize_t, const int*, Py_ssize_t, Py_ssize_t, double, void*, void*, double*)
-    int64_t sparsemix_split_sparse_rows(
-        int, const sparsemix_split_settings*, const int64_t*, const int*, const sparsemix_split_record*, void*,
-        const void*, const void*, const void*, const void*, const void*, const int*, Py_ssize_t, Py_ssize_t, int, void*,
-        uint64_t*, int64_t*, int*, void*, double, double, double*)
-
-
 cdef enum:
     SHORT_TOPICS = 1 << 15  # more do not go into two bytes
+    PARTS = 64              # of words that threads take in turn
 
 
 def state_dtype(Py_ssize_t n_components):
@@ -186,31 +146,63 @@ cdef const real* whole_rows(Topics topics, any_counts* packed, const real* like)
     return &table[0, 0]
 
 
+cdef void sum_some_blocks(blocks_task* t, int64_t part, const real* like) noexcept nogil:
+    cdef Py_ssize_t first = t.n_words * part // PARTS, last = t.n_words * (part + 1) // PARTS
+    if t.whole == NULL:
+        sparsemix_split_packed_blocks(
+            t.level, <const void*> &t.packed, t.n_components, t.n_blocks, t.base, <const real*> t.fixed,
+            <real*> t.background + part * t.n_blocks, t.words, first, last, <real*> t.blocks)
+    else:
+        sparsemix_split_blocks(
+            t.level, <const real*> t.whole, t.n_components, t.n_blocks, t.base, <const real*> t.fixed, t.words, first,
+            last, <real*> t.blocks)
+
+
+cdef void blocks_item(void* task, int64_t part) noexcept nogil:
+    if (<blocks_task*> task).is_double:
+        sum_some_blocks(<blocks_task*> task, part, <const double*> NULL)
+    else:
+        sum_some_blocks(<blocks_task*> task, part, <const float*> NULL)
+
+
 def sum_blocks(
     Topics topics not None,        # IN
     const int[::1] words,          # IN  (n,)
-    Py_ssize_t first,              # IN  words first to last only
-    Py_ssize_t last,               # IN
     real[:, ::1] blocks,           # OUT (V, blocks) sums of (table + base) fixed up to the end of each block of topics
+    Pool pool=None,                # IN  of threads
 ):
     """The fixed part of the conditionals of some words; from packed counts in time proportional to their number."""
-    cdef int level = instruction_level()
-    cdef any_counts packed
+    cdef blocks_task t
     cdef const real[::1] fixed = topics.fixed
-    cdef const real* whole = whole_rows(topics, &packed, &fixed[0])
-    cdef real[::1] background = np.empty(topics.n_blocks, dtype=np.float32 if real is float else np.float64)
+    cdef real[:, ::1] background = np.empty((PARTS, topics.n_blocks), dtype=np.float32 if real is float else np.float64)
     topics.check_blocks((blocks.shape[0], blocks.shape[1]))
-    if first >= last:
+    if words.shape[0] == 0:
         return
-    with nogil:
-        if whole == NULL:
-            sparsemix_split_packed_blocks(
-                level, <const void*> &packed, topics.n_components, topics.n_blocks, topics.base, &fixed[0],
-                &background[0], &words[0], first, last, &blocks[0, 0])
-        else:
-            sparsemix_split_blocks(
-                level, whole, topics.n_components, topics.n_blocks, topics.base, &fixed[0], &words[0], first, last,
-                &blocks[0, 0])
+    t.whole = whole_rows(topics, &t.packed, &fixed[0])
+    t.level, t.is_double = instruction_level(), real is double
+    t.fixed, t.background, t.blocks, t.words = &fixed[0], &background[0, 0], &blocks[0, 0], &words[0]
+    t.n_components, t.n_blocks, t.n_words, t.base = topics.n_components, topics.n_blocks, words.shape[0], topics.base
+    share_items(pool, blocks_item, &t, PARTS)
+
+
+cdef void visit_some(visit_task* t, int64_t seat, const real* like) noexcept nogil:
+    """Documents that no other seat has taken."""
+    cdef int status = sparsemix_split_documents(
+        t.level, &t.s, t.n, t.indptr, t.indices, <const real*> t.counts, t.numbers, t.whole, <const void*> &t.packed,
+        t.inverse, t.fixed, t.blocks, t.start_indptr, t.start_topics, t.start_values,
+        <sparsemix_split_work*> t.seats[seat], t.state_indptr, t.states, t.records, t.shares, t.order, &t.n_taken,
+        t.own)
+    if status == SPARSEMIX_SPLIT_NO_TOPIC:
+        sparsemix_fetch_add(&t.n_without_topic, 1)
+    elif status != SPARSEMIX_SPLIT_OK:
+        sparsemix_fetch_add(&t.n_without_memory, 1)
+
+
+cdef void visit_item(void* task, int64_t seat) noexcept nogil:
+    if (<visit_task*> task).is_double:
+        visit_some(<visit_task*> task, seat, <const double*> NULL)
+    else:
+        visit_some(<visit_task*> task, seat, <const float*> NULL)
 
 
 def local_step(
@@ -228,31 +220,31 @@ def local_step(
     int64_t[:, ::1] records,         # OUT (nnz, 3) records of entries, for sum_rows
     real[::1] shares,                # OUT (nnz,) their factor of the fixed part
     const int[::1] order,            # IN  (n,) order in which documents are taken
-    int64_t[::1] next,               # INOUT (1,) number of documents taken; shared by all threads
-    Workspace work not None,         # OUT holds the data of the records
+    list works not None,             # OUT Workspaces, one for each thread; hold the data of the records
     const double[::1] own=None,      # IN  (n,) one token of a document in the table, in its units; None: none is there
+    Pool pool=None,                  # IN  of threads
 ):
     """Sweeps of Gibbs sampling over each document separately; the last sweep records expected counts."""
     cdef Py_ssize_t d, n = entries.n
-    cdef sparsemix_split_settings s
-    cdef sparsemix_states samples
-    cdef any_counts packed
-    cdef int status = 0, level = instruction_level()
+    cdef visit_task t
+    cdef Workspace work
     if n <= 0 or entries.n_entries == 0:
         return
+    memset(&t, 0, sizeof(t))
     cdef const real[::1] counts = entries.counts, inverse = topics.inverse, fixed = topics.fixed
     cdef const real[:, ::1] blocks = topics.blocks
-    cdef const real* whole = whole_rows(topics, &packed, &fixed[0])
-    s.n_components, s.n_blocks, s.base = topics.n_components, topics.n_blocks, topics.base
-    s.n_sweeps, s.exclude, s.seed, s.visit = n_sweeps, exclude, seed, visit
-    if work.n_components != s.n_components:
-        raise ValueError(f"work must be for {s.n_components} topics")
+    cdef int64_t[::1] seats = np.empty(len(works), dtype=np.int64)
+    t.whole = whole_rows(topics, &t.packed, &fixed[0])
+    t.s.n_components, t.s.n_blocks, t.s.base = topics.n_components, topics.n_blocks, topics.base
+    t.s.n_sweeps, t.s.exclude, t.s.seed, t.s.visit = n_sweeps, exclude, seed, visit
+    for d, work in enumerate(works):
+        if work.n_components != t.s.n_components:
+            raise ValueError(f"works must be for {t.s.n_components} topics")
+        seats[d] = <int64_t> &work.work
     if min(records.shape[0], shares.shape[0]) < entries.indptr[n] or records.shape[1] != 3:
         raise ValueError("records (nnz, 3) and shares must hold indptr[-1] entries")
     if state_indptr.shape[0] != n + 1 or states.shape[0] != state_indptr[n] or numbers.shape[0] != n:
         raise ValueError("states must be as many as the samples of the entries, and numbers one for each document")
-    if next.shape[0] != 1 or sparsemix_fetch_add(&next[0], 0) < 0:  # an atomic read: other threads may change it
-        raise ValueError("next must be one number")
     if own is not None and own.shape[0] != n:
         raise ValueError("own must have one number for each document")
     if order.shape[0] != n:
@@ -262,31 +254,28 @@ def local_step(
             raise ValueError(f"order must have the documents from 0 to {n - 1}")
     if states.shape[0] == 0:
         return
-    if state is short and s.n_components > SHORT_TOPICS:
-        raise ValueError(f"states of {s.n_components} topics need four bytes")
-    samples.values, samples.wide = &states[0], state is int
+    if state is short and t.s.n_components > SHORT_TOPICS:
+        raise ValueError(f"states of {t.s.n_components} topics need four bytes")
+    t.states.values, t.states.wide = &states[0], state is int
     cdef const int64_t[::1] start_indptr
     cdef const int[::1] start_topics
     cdef const real[::1] start_values
-    cdef const int64_t* begin = NULL
-    cdef const int* first_topic = NULL
-    cdef const real* first_value = NULL
     if start is not None:
         start_indptr, start_topics, start_values = start
         if start_indptr.shape[0] != n + 1 or min(start_topics.shape[0], start_values.shape[0]) < start_indptr[n]:
             raise ValueError("the start must have the topics and values of every document")
-        begin = &start_indptr[0]
+        t.start_indptr = &start_indptr[0]
         if start_topics.shape[0]:
-            first_topic, first_value = &start_topics[0], &start_values[0]
-    with nogil:
-        status = sparsemix_split_documents(
-            level, &s, n, &entries.indptr[0], &entries.indices[0], &counts[0], &numbers[0], whole,
-            <const void*> &packed, &inverse[0], &fixed[0], &blocks[0, 0], begin, first_topic, first_value, &work.work,
-            &state_indptr[0], samples, <sparsemix_split_record*> &records[0, 0], &shares[0], &order[0], &next[0],
-            &own[0] if own is not None else NULL)
-    if status == SPARSEMIX_SPLIT_NO_TOPIC:
-        raise ValueError(f"a state is no topic from 0 to {s.n_components - 1}")
-    if status != SPARSEMIX_SPLIT_OK:
+            t.start_topics, t.start_values = &start_topics[0], &start_values[0]
+    t.level, t.is_double, t.n = instruction_level(), real is double, n
+    t.indptr, t.indices, t.counts, t.numbers = &entries.indptr[0], &entries.indices[0], &counts[0], &numbers[0]
+    t.inverse, t.fixed, t.blocks, t.seats = &inverse[0], &fixed[0], &blocks[0, 0], &seats[0]
+    t.state_indptr, t.records, t.shares = &state_indptr[0], <sparsemix_split_record*> &records[0, 0], &shares[0]
+    t.order, t.own = &order[0], &own[0] if own is not None else NULL
+    share_items(pool, visit_item, &t, seats.shape[0])
+    if t.n_without_topic:
+        raise ValueError(f"a state is no topic from 0 to {t.s.n_components - 1}")
+    if t.n_without_memory:
         raise MemoryError("no memory for what documents leave")
 
 
@@ -352,44 +341,58 @@ def sum_rows(
             &out[0, 0], &totals[0])
 
 
+cdef void add_some_rows(rows_task* t, int64_t seat, const real* like) noexcept nogil:
+    """Groups of words that no other seat has taken."""
+    cdef real* row = <real*> t.memory + 2 * seat * t.width
+    cdef int64_t g = sparsemix_fetch_add(&t.n_taken, 1)
+    while g < t.n_groups:
+        sparsemix_split_add_rows(
+            t.level, t.starts, t.entries, t.records, <const real*> t.shares, t.weight, t.table, t.base, t.fixed,
+            t.n_components, t.words, t.bounds[g], t.bounds[g + 1], t.factor, row, row + t.width,
+            t.totals + g * t.n_components)
+        g = sparsemix_fetch_add(&t.n_taken, 1)
+
+
+cdef void rows_item(void* task, int64_t seat) noexcept nogil:
+    if (<rows_task*> task).is_double:
+        add_some_rows(<rows_task*> task, seat, <const double*> NULL)
+    else:
+        add_some_rows(<rows_task*> task, seat, <const float*> NULL)
+
+
 def add_rows(
     Records records not None,      # IN
     Topics topics not None,        # INOUT whose whole rows of counts += factor S_vk
     const int[::1] words,          # IN  (n,) that have entries
     const int64_t[::1] bounds,     # IN  (groups + 1,) of the words
-    int64_t[::1] taken,            # INOUT (1,) number of groups taken; shared by all threads
     double factor,                 # IN
-    real[::1] row,                 # TMP (K padded,) aligned, zero before and after
-    real[::1] part,                # TMP the same
     double[:, ::1] totals,         # INOUT (groups, K) += sums of S_vk
+    real[:, ::1] memory,           # TMP (threads, two K padded) aligned, zero before and after
+    Pool pool=None,                # IN  of threads
 ):
     """Add the sums of ``sum_rows`` to the table that the documents were visited with."""
-    cdef int level = instruction_level()
+    cdef rows_task t
     cdef Py_ssize_t g, n_groups = bounds.shape[0] - 1, n_components = topics.n_components
     cdef real[:, ::1] table = topics.table
     cdef const real[::1] fixed = topics.fixed, shares = records.shares
-    cdef const real* weight = weights_of(records, &fixed[0])
     records.check(topics)
-    if (
-        totals.shape[0] != n_groups or totals.shape[1] != n_components
-        or taken.shape[0] != 1 or sparsemix_fetch_add(&taken[0], 0) < 0
-    ):
-        raise ValueError(f"every group must have {n_components} totals, and taken be one number")
+    if totals.shape[0] != n_groups or totals.shape[1] != n_components:
+        raise ValueError(f"every group must have {n_components} totals")
     for g in range(n_groups):
         if not 0 <= bounds[g] <= bounds[g + 1] <= words.shape[0]:
             raise ValueError(f"bounds must increase from 0 to {words.shape[0]}")
-    if min(row.shape[0], part.shape[0]) < fixed.shape[0]:
-        raise ValueError("row and part must be as long as fixed")
+    if memory.shape[1] != 2 * fixed.shape[0]:
+        raise ValueError("memory must have two rows as long as fixed for each thread")
     if records.entries.shape[0] == 0:
         return
-    with nogil:
-        g = sparsemix_fetch_add(&taken[0], 1)
-        while g < n_groups:
-            sparsemix_split_add_rows(
-                level, &records.starts[0], &records.entries[0], <const sparsemix_split_record*> &records.records[0, 0],
-                &shares[0], weight, &table[0, 0], topics.base, &fixed[0], n_components, &words[0], bounds[g],
-                bounds[g + 1], factor, &row[0], &part[0], &totals[g, 0])
-            g = sparsemix_fetch_add(&taken[0], 1)
+    t.weight = weights_of(records, &fixed[0])
+    t.level, t.is_double = instruction_level(), real is double
+    t.starts, t.entries, t.shares = &records.starts[0], &records.entries[0], &shares[0]
+    t.records = <const sparsemix_split_record*> &records.records[0, 0]
+    t.table, t.fixed, t.base, t.factor = &table[0, 0], &fixed[0], topics.base, factor
+    t.n_components, t.width, t.n_groups, t.n_taken = n_components, fixed.shape[0], n_groups, 0
+    t.words, t.bounds, t.memory, t.totals = &words[0], &bounds[0], &memory[0, 0], &totals[0, 0]
+    share_items(pool, rows_item, &t, memory.shape[0])
 
 
 def sum_sparse(

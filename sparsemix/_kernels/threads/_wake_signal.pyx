@@ -15,8 +15,6 @@ cdef extern from "threads/wake_signal.h" nogil:
 cdef class WakeSignal:
     """Counts notifications."""
 
-    cdef int64_t n_sent, n_awaited
-
     @property
     def count(self):
         """Number of notifications so far."""
@@ -31,12 +29,3 @@ cdef class WakeSignal:
         with nogil:
             count -= sparsemix_watch(&self.n_sent, count, seconds)
         return count <= 0
-
-    def rearm(self, double seconds):
-        """Spin for the next notification, or until the time is up; call it once per notification.
-
-        Allocates nothing, so that a thread without memory can call it.
-        """
-        self.n_awaited += 1
-        with nogil:
-            sparsemix_watch(&self.n_sent, self.n_awaited, seconds)

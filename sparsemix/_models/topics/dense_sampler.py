@@ -1,5 +1,6 @@
 """Visits of documents with responsibilities for all topics: clumped CVB0 and SCVB0."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -7,17 +8,15 @@ import numpy as np
 from sparsemix._kernels.collapsed import _scvb
 from sparsemix._kernels.documents import _words
 from sparsemix._kernels.vectors._simd import aligned_empty
-from sparsemix._models.topics.sums import Scratch
 from sparsemix._models.topics.token_topics import TokenTopics
-from sparsemix._stats.word_rows import DeferredRows, WordRows
+from sparsemix._stats.sums import added
+from sparsemix._stats.word_rows import GROUPS, DeferredRows, WordRows
 
 # Responsibilities of a chunk, kept in full until they are summed by word: 16 MB.
 CHUNK_NUMBERS = 1 << 22
 # Memory that is reused for the next chunk, because page faults of new memory take as long as writing to it. The memory
 # of a larger chunk, which has one long document, is freed.
 MOST_KEPT = 4 * CHUNK_NUMBERS
-# Tiles of a chunk, distributed among threads.
-TILES = 8
 
 
 @dataclass(frozen=True)
@@ -29,18 +28,17 @@ class DenseGamma:
     indptr : ndarray of shape (n + 1,), int64
         Entries of each document.
     values : ndarray of shape (nnz, K padded)
-    total : ndarray of shape (n, K)
-        Sums of count times gamma over the entries of each document.
     """
 
     indptr: np.ndarray
     values: np.ndarray
-    total: np.ndarray
 
     def rows(self, start, stop):
-        """View of the documents of a tile."""
+        """View of some documents."""
+        if stop - start == len(self.indptr) - 1:
+            return self
         first, last = self.indptr[start], self.indptr[stop]
-        return DenseGamma(self.indptr[start : stop + 1] - first, self.values[first:last], self.total[start:stop])
+        return DenseGamma(self.indptr[start : stop + 1] - first, self.values[first:last])
 
 
 class DenseSampler:
@@ -57,37 +55,43 @@ class DenseSampler:
     """
 
     name = "dense"
-    visits_chunks = False
+    visits_chunks = True
 
     def __init__(self, n_sweeps, local_rate=None):
         self.n_sweeps = n_sweeps
         self.local_rate = local_rate
-        self._buffer = None
+        self.forget()
 
     def __getstate__(self):
-        return {**vars(self), "_buffer": None}
+        return vars(DenseSampler(self.n_sweeps, self.local_rate))
 
     def sums(self, model, rows, selection):
-        """Zero sums for each word of the chosen documents."""
-        return DenseSums(model, rows.words(selection))
+        """Sums of no documents yet, for each word of the chosen documents."""
+        words = rows.words(selection)
+        size, buffer = len(words) * model.n_components, self._rows
+        if buffer is None or len(buffer) < size or buffer.dtype != model.dtype:
+            buffer = aligned_empty(size, model.dtype)
+        self._rows = None  # until the sums have been added
+        return DenseSums(model, words, buffer, self)
 
     def blocking(self, model, rows):
-        """Documents per tile and per chunk."""
-        n_documents = CHUNK_NUMBERS / (rows.entries * model.n_components)
-        tile = int(max(1, min(64, n_documents / TILES)))
-        return tile, TILES * tile
+        """Documents per tile and per chunk. A step has chunks of about the same size."""
+        n_documents = max(1.0, CHUNK_NUMBERS / (rows.entries * model.n_components))
+        step = model.step_rows or model.batch_size or n_documents
+        return int(min(64, n_documents)), math.ceil(step / math.ceil(step / n_documents))
 
     def forget(self):
-        """Free the memory of the responsibilities."""
-        self._buffer = None
+        """Free all memory."""
+        self._buffer = self._rows = self._workers = None
 
     def begin(self, model):
         """No preparation: counts are read directly."""
 
-    def prepare(self, model, x, workers):
-        """No preparation: counts are read directly."""
+    def prepare(self, model, x, workers):  # noqa: ARG002
+        """Nothing to compute: counts are read directly."""
+        self._workers = workers
 
-    def empty_responsibilities(self, model, x, n_rows):
+    def empty_responsibilities(self, model, x, n_rows):  # noqa: ARG002
         """Memory for gamma."""
         width = -(-model.n_components // _scvb.PADDING) * _scvb.PADDING
         size = len(x.indices) * width
@@ -96,54 +100,63 @@ class DenseSampler:
             buffer = aligned_empty(size, model.dtype)
         if size <= MOST_KEPT:
             self._buffer = buffer
-        total = np.empty((n_rows, model.n_components), dtype=model.dtype)
-        return DenseGamma(x.indptr, buffer[:size].reshape(-1, width), total)
+        return DenseGamma(x.indptr, buffer[:size].reshape(-1, width))
 
     def scratch(self, model, n_rows):
-        """Working memory of one thread for a tile."""
-        return Scratch(n_rows, model.n_components, model.dtype)
+        """None: threads share out the documents of a chunk."""
 
-    def visit(self, model, x, resp, scratch, numbers, memory):
-        """Sweep over each document of a tile, from its remembered topics or from equal shares.
+    def visit(self, model, x, resp, scratch, numbers, memory):  # noqa: ARG002
+        """Sweep over each document of a chunk, from its remembered topics or from equal shares.
 
-        Returns the topics of its tokens, if alpha is learned.
+        Returns the topics of its tokens, if alpha is learned from them.
         """
-        doc_topic, lengths = scratch.doc_topic[: len(x)], x.lengths()
-        known = memory is not None and memory.recall(numbers, doc_topic)
-        if not known:
-            doc_topic[...] = model.start_of(numbers, len(x)) * lengths[:, None]
+        lengths, doc_topic = x.lengths(), np.empty((len(x), model.n_components), dtype=model.dtype)
+        parts = [(0, len(x), False)] if memory is None else memory.recall_tiles(numbers, doc_topic, model.tile)
+        for first, last, known in parts:
+            if not known:
+                start = model.start_of(numbers[first:last], last - first)
+                doc_topic[first:last] = start * lengths[first:last, None]
+            self._sweep(model, x.part(first, last), resp.rows(first, last), doc_topic[first:last], known)
+        if memory is not None:
+            self._workers.share(lambda pool: memory.remember(numbers, doc_topic, model.tile, pool))
+        learns = model.learn_alpha and model.sampler is not model.first_sampler
+        return TokenTopics.of_rows(doc_topic) if learns else None
+
+    def _sweep(self, model, x, resp, doc_topic, known):
+        """Sweep over documents that are all remembered, or none."""
         rates, exclude = None, excluded(x, known and not model.unseen)
         if self.local_rate is not None:
-            rates, exclude = self.local_rate(int(self.n_sweeps * lengths.max(initial=0.0))), "none"
+            rates, exclude = self.local_rate(int(self.n_sweeps * x.lengths().max(initial=0.0))), "none"
         inverse, alpha = (model.factor * model.inverse).astype(model.dtype), model.doc_topic_prior.astype(model.dtype)
-        _scvb.local_step(
-            x.entries(), model.table, model.factor, model.offset, model.topic_word_prior, inverse, alpha,
-            self.n_sweeps, _scvb.EXCLUDE[exclude], rates, doc_topic, resp.values, resp.total, scratch.workspace,
+        memory = _scvb.memory_of(self._workers.n_jobs, model.n_components, model.dtype)
+        self._workers.share(
+            lambda pool: _scvb.local_step(
+                x.entries(), model.table, model.factor, model.offset, model.topic_word_prior, inverse, alpha,
+                self.n_sweeps, _scvb.EXCLUDE[exclude], rates, doc_topic, resp.values, x.longest_first, memory, pool,
+            )
         )  # fmt: skip
-        if memory is not None:
-            memory.remember(numbers, doc_topic)
-        return TokenTopics.of_rows(doc_topic) if model.learn_alpha else None
 
     def take_back(self, resp):
         """Nothing: the memory is kept already."""
 
     def accumulate(self, model, x, resp, weight, stats, workers):
         """Add the responsibilities of a chunk to the sums of its words."""
-        sums, starts, entries = stats.deferred("word_topic"), x.by_word.starts, x.by_word.entries
         counts = x.counts if weight is None else x.counts * np.repeat(weight.astype(model.dtype), np.diff(x.indptr))
-        totals = (np.ones(len(x)) if weight is None else weight) @ resp.total
-        made = stats["word_topic"] if sums is None else sums.made
-        workers.split(
-            lambda first, last: _words.sum_rows(
-                starts, entries, counts, resp.values, made.words, first, last, made.rows
-            ),
-            len(made.words),
-        )
-        if sums is None:  # the sums have been materialised
-            stats["count"] += totals
-        else:
-            sums.totals += totals
-            sums.workers = workers
+        sums = stats.deferred("word_topic")
+        if sums is not None:
+            sums.add(x.by_word, counts, resp.values, workers)
+            return
+        words = x.by_word.words  # the sums have been materialised
+        sums = DenseSums(model, words, aligned_empty(len(words) * model.n_components, model.dtype), self)
+        sums.add(x.by_word, counts, resp.values, workers)
+        rows, totals = sums.rows()
+        stats.add_to(count=totals)
+        stats.replace("word_topic", added(stats["word_topic"], rows, 1.0))
+
+    def keep(self, buffer):
+        """Keep the memory of sums for the next ones: page faults of new memory take as long as writing to it."""
+        if len(buffer) <= MOST_KEPT:
+            self._rows = buffer
 
 
 def excluded(x, known):
@@ -157,21 +170,35 @@ def excluded(x, known):
 class DenseSums(DeferredRows):
     """Sums of some words, which threads add to the table of counts."""
 
-    def __init__(self, model, words):
+    def __init__(self, model, words, buffer, sampler):
         self.table, self.unit = model.table, model.stats.word_unit
         self.shape, self.dtype, self.words = self.table.shape, self.table.dtype, words
-        self.made = WordRows(words, np.zeros((len(words), self.shape[1]), dtype=self.dtype), self.shape[0])
-        self.totals, self.workers = np.zeros(self.shape[1]), None
+        self._buffer, self._sampler, self._workers = buffer, sampler, None
+        self._rows = buffer[: len(words) * self.shape[1]].reshape(len(words), self.shape[1])
+        self._fresh = True  # nothing has been added yet, and the rows are not initialised
+
+    def add(self, by_word, counts, gamma, workers):
+        """Add counts times gamma of the entries of some documents."""
+        workers.share(
+            lambda pool: _words.sum_rows(
+                by_word.starts, by_word.entries, counts, gamma, self.words, self._fresh, self._rows, pool
+            )
+        )
+        self._fresh, self._workers = False, workers
 
     def add_to_table(self, factor, scale):  # noqa: ARG002
         """Add the sums to the table, word by word. Return the totals."""
-        words, rows = self.made.words, self.made.rows
-        self.workers.split(
-            lambda first, last: _words.add_whole_rows(words[first:last], rows[first:last], factor, self.table),
-            len(words),
-        )
-        return self.totals
+        totals = np.zeros((GROUPS, self.shape[1]))
+        if not self._fresh:
+            self._workers.share(
+                lambda pool: _words.add_whole_rows(self.words, self._rows, factor, self.table, totals, pool)
+            )
+        self._sampler.keep(self._buffer)
+        self._buffer = self._rows = None  # sums are added only once
+        return totals.sum(axis=0)
 
     def rows(self):
         """The sums, and their totals."""
-        return self.made, self.totals
+        if self._fresh:
+            self._rows[...] = 0.0
+        return WordRows(self.words, self._rows, self.shape[0]), self._rows.sum(axis=0, dtype=np.float64)

@@ -129,7 +129,7 @@ class GibbsSampler:
         if self._blocks is None or self._blocks.shape != shape or self._blocks.dtype != model.dtype:
             self._blocks = np.zeros(shape, dtype=model.dtype)
         topics, words = _split.Topics(model.table, self._base, self._fixed), x.by_word.words
-        workers.split(lambda first, last: _split.sum_blocks(topics, words, first, last, self._blocks), len(words))
+        workers.share(lambda pool: _split.sum_blocks(topics, words, self._blocks, pool))
 
     def empty_responsibilities(self, model, x, n_rows):  # noqa: ARG002
         """Memory for the results of entries; the counts are in the workspaces of the threads."""
@@ -156,15 +156,12 @@ class GibbsSampler:
         workers = self._workers
         workspaces = [self._workspace(model) for _ in range(workers.n_jobs)]
         topics = _split.Topics(model.table, self._base, self._fixed, self._inverse, self._blocks)
-        entries, order, n_taken = x.entries(), x.longest_first, np.zeros(1, dtype=np.int64)
-
-        def share(first, last):  # noqa: ARG001
-            _split.local_step(
-                entries, topics, self.n_sweeps, True, numbers, model.seed, model.n_steps, start, starts, states,
-                resp.records, resp.shares, order, n_taken, workspaces[first], own,
-            )  # fmt: skip
-
-        workers.split(share, len(workspaces))
+        workers.share(
+            lambda pool: _split.local_step(
+                x.entries(), topics, self.n_sweeps, True, numbers, model.seed, model.n_steps, start, starts, states,
+                resp.records, resp.shares, x.longest_first, workspaces, own, pool,
+            )
+        )  # fmt: skip
         resp.workspaces.extend(workspaces)
         if memory is not None:
             resp.afterwards.append(partial(memory.remember_states, numbers, states, starts, model.tile))
@@ -216,16 +213,14 @@ class SplitSums(DeferredRows):
     def add_to_table(self, factor, scale):
         """Add the sums to the table; each row is read and written once."""
         topics = self._topics(scale)
-        totals, taken = np.zeros((len(self._bounds) - 1, self.shape[1])), np.zeros(1, dtype=np.int64)
-
-        def share(first, last):  # noqa: ARG001
-            row, part = (_split.padded(np.zeros(self.shape[1]), self.dtype) for _ in range(2))
-            _split.add_rows(
-                self._records, topics, self.words, self._bounds, taken, factor, row, part, totals
-            )
-
+        totals, width = np.zeros((len(self._bounds) - 1, self.shape[1])), 2 * len(self._fixed)
+        memory = _split.padded(np.zeros(self._workers.n_jobs * width), self.dtype).reshape(-1, width)
         with self._workers.meanwhile(self._resp.finish):
-            self._workers.split(share, self._workers.n_jobs)
+            self._workers.share(
+                lambda pool: _split.add_rows(
+                    self._records, topics, self.words, self._bounds, factor, totals, memory, pool
+                )
+            )
         return self._over(totals)
 
     def rows(self):

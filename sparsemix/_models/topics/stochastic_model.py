@@ -150,7 +150,7 @@ class StochasticCollapsedModel:
             others = (sampler.blocking(self, rows) for sampler in (self.first_sampler, self.later_sampler))
             (_, least), (tile, _) = others
             tile = min(tile, least)
-        self.tile, chunk = tile, max(1, chunk // tile) * tile
+        self.tile, chunk = tile, -(-chunk // tile) * tile
         return chunk if self.sampler.visits_chunks else tile, chunk
 
     def prepare(self, x, workers):
@@ -169,35 +169,34 @@ class StochasticCollapsedModel:
     def local_step(self, x, resp, scratch, numbers=None, memory=None):
         """Visit a tile of documents."""
         tokens = self.sampler.visit(self, x, resp, scratch, numbers, memory)
-        if self.learn_alpha:
+        if tokens is not None:
             self._tokens[int(numbers[0])] = tokens
 
     def accumulate(self, x, resp, sample_weight, stats, workers):
         """Add a chunk to the statistics by word."""
-        stats.add_shared(
+        stats.add_to(
             mass=x.n_tokens if sample_weight is None else sample_weight @ x.lengths(),
             documents=len(x) if sample_weight is None else sample_weight.sum(),
         )
         self.n_visited += len(x)
         if self.learn_alpha:
-            self.sum_draws(x, sample_weight, stats)
+            stats.add_to(**self.draws_of(x, sample_weight))
         self.sampler.accumulate(self, x, resp, sample_weight, stats, workers)
 
-    def sum_draws(self, x, weight, stats):
-        """Add the statistics of alpha. Densely visited documents at the beginning leave alpha unchanged."""
+    def draws_of(self, x, weight):
+        """Statistics of alpha of a chunk. Densely visited documents at the beginning leave alpha unchanged."""
         weight = np.ones(len(x)) if weight is None else weight
         per_prior = weight @ draws_for_prior(self.doc_topic_prior, x.lengths())
-        stats["per_prior"] += per_prior
-        tiles, first = self._tokens, 0
         if self.sampler is self.first_sampler:
-            stats["draws"] += per_prior * self.doc_topic_prior
-            return
-        for number in sorted(tiles):
-            tokens = tiles[number]
+            return {"per_prior": per_prior, "draws": per_prior * self.doc_topic_prior}
+        draws, first = np.zeros(self.n_components), 0
+        for number in sorted(self._tokens):
+            tokens = self._tokens[number]
             last = first + len(tokens.indptr) - 1
-            stats["draws"] += tokens.draws(weight[first:last], self.doc_topic_prior)
+            draws += tokens.draws(weight[first:last], self.doc_topic_prior)
             first = last
         self._tokens = {}
+        return {"per_prior": per_prior, "draws": draws}
 
     # -- global step
 
