@@ -108,7 +108,9 @@ class Workers:
     _limits = None
 
     def __init__(self, n_jobs=None):
-        self.n_jobs = min(effective_n_jobs(n_jobs), max(FEW_THREADS, cpu_count()), MOST_THREADS)
+        self.n_jobs = effective_n_jobs(n_jobs)
+        if self.n_jobs > FEW_THREADS:  # to count the processors takes longer than to learn one row
+            self.n_jobs = min(self.n_jobs, max(FEW_THREADS, cpu_count()), MOST_THREADS)
         self._helpers, self._job = [], None
         self._pool = Pool()
 

@@ -2,7 +2,7 @@
 
 import warnings
 from contextlib import contextmanager
-from functools import wraps
+from functools import cache, wraps
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -31,6 +31,11 @@ class SparsemixEstimator(CallbackSupportMixin, BaseEstimator):
 
     # The constructor parameters as Python's own numbers.
     _params = property(Parameters)
+
+    @classmethod
+    @cache  # scikit-learn reads the signature in every call, which costs as much as to learn one row
+    def _get_param_names(cls):
+        return super()._get_param_names()
 
     def _validate_params(self):
         check_parameters(self)

@@ -37,6 +37,16 @@ def test_every_public_estimator_is_in_the_table():
     assert all((Path(__file__).parents[2] / where.rpartition(" ")[2]).exists() for where in ELSEWHERE.values())
 
 
+@per_class
+def test_a_subclass_has_parameters_of_its_constructor(cls):
+    class Wider(cls):
+        def __init__(self, extra=0):
+            self.extra = extra
+
+    for each in (cls, Wider, cls):
+        assert each._get_param_names() == BaseEstimator._get_param_names.__func__(each)
+
+
 @over(CASES)
 def test_parameters_survive_clone_and_set_params(case):
     est = case.fitted()

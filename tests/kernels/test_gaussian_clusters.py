@@ -112,6 +112,38 @@ def test_scores_equal_a_slow_twin(structure, d, instruction_set):  # noqa: ARG00
             np.testing.assert_allclose(scores[n, k], twin_score(case, case.masses[:, k], row), rtol=1e-10)
 
 
+@pytest.mark.parametrize("d", [31, 32, 37, 64])
+@pytest.mark.parametrize("structure", ["full", "zero_mean"])
+def test_clusters_without_a_share_are_skipped_exactly(structure, d, instruction_set):  # noqa: ARG001
+    n = 12
+    case = Case(structure, d, n_rows=8 * n, n_slots=n)
+    clusters = np.arange(8 * n) % n
+    case.x = case.x * 3.0 ** (clusters[:, None] % 4) + 9.0 * case.rng.normal(size=(n, d))[clusters]
+    kernel = case.feed(np.eye(n)[clusters])
+    log_prior = np.log(case.rng.uniform(size=n))
+    log_prior[3] = -np.inf
+    scores = kernel.scores(0, 2 * n)[0]
+    weights = log_prior + scores
+    n_kept = []
+    for row, own in enumerate(weights):
+        for known in (-np.inf, own.max() + 20.0):
+            found = kernel.likely_scores(row, log_prior, known)
+            kept, needed = found > -np.inf, own >= max(own.max(), known) - 30.0 - np.log(n)
+            np.testing.assert_array_equal(found[kept], scores[row, kept])
+            assert kept[needed].all()
+            if known > own.max() and d >= 32:
+                np.testing.assert_array_equal(kept, needed)
+            n_kept.append(kept.sum())
+    assert np.mean(n_kept) == n if d < 32 else 0 < np.mean(n_kept) < 0.7 * n
+
+
+def test_without_weights_all_clusters_are_scored():
+    case = Case("full", 40)
+    kernel = case.feed()
+    found = kernel.likely_scores(0, np.full(case.n_slots, -np.inf), -np.inf)
+    np.testing.assert_array_equal(found, kernel.scores(0, 1)[0][0])
+
+
 @pytest.mark.parametrize("d", [1, 3, 20, 33])
 def test_scores_equal_the_family_s_predictions(structure, d):
     case = Case(structure, d, n_rows=60)

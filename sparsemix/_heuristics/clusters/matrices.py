@@ -3,6 +3,7 @@
 from copy import copy
 
 import numpy as np
+from scipy.linalg import lapack
 from scipy.special import gammaln
 
 from sparsemix._heuristics.clusters.independent import PSEUDO, SMALLEST
@@ -88,7 +89,8 @@ class Matrices:
         """log |B| without the distance of the mean from m, and that distance in units of B, (G,) each."""
         low = factors(groups.scatter + scale * self.matrix)
         logs = 2.0 * np.log(np.diagonal(low, axis1=1, axis2=2)).sum(axis=1)
-        apart = np.linalg.solve(low, (groups.mean - self.m)[:, :, None])[:, :, 0]
+        # LAPACK reads a factor in C order as its transpose; numpy has no solver for triangles
+        apart = np.stack([lapack.dtrtrs(f.T, m, trans=1)[0] for f, m in zip(low, groups.mean - self.m, strict=True)])
         return logs[:, None], (apart**2).sum(axis=1)[:, None]
 
     def _evidence(self, count, factors, scale, kappa, nu):

@@ -5,6 +5,8 @@ The arithmetic is in gaussian_clusters.h.
 
 import numpy as np
 
+from libc.math cimport INFINITY, log
+
 from sparsemix._kernels.clusters._clusters cimport Clusters
 from sparsemix._kernels.vectors._simd cimport instruction_level
 
@@ -31,6 +33,9 @@ cdef extern from "clusters/gaussian_clusters.h" nogil:
     double sparsemix_gaussian_score(const sparsemix_gaussians*, const double*, const double*)
     double sparsemix_gaussian_score_without(
         const sparsemix_gaussians*, const double*, const double*, const double*, double)
+    double sparsemix_gaussian_bound(const sparsemix_gaussians*, const double*, const double*, Py_ssize_t)
+    double sparsemix_gaussian_score_from(const sparsemix_gaussians*, const double*, const double*, double)
+    int sparsemix_has_matrix(const sparsemix_gaussians*)
     int sparsemix_gaussian_move(const sparsemix_gaussians*, const double*, double*, const double*, double)
 
 
@@ -43,6 +48,11 @@ STRUCTURES = {
 # Columns of a table of slots: the count, two cached numbers, the mean from here on, then the scale.
 COUNT = SPARSEMIX_COUNT
 MEAN = SPARSEMIX_MEAN
+
+# Columns of a first bound; matrices of fewer than twice as many are evaluated.
+cdef Py_ssize_t BOUND_COLUMNS = 16
+# Clusters that together have less than this share of a row's largest weight are skipped: e^-30.
+cdef double LEFT_OUT = 30.0
 
 
 def scale_size(structure, Py_ssize_t n_features):
@@ -109,6 +119,31 @@ cdef class GaussianClusters(Clusters):
         cdef Py_ssize_t k
         for k in range(self.n_slots):
             out[k] = sparsemix_gaussian_score(&self.g, &self.table[k, 0], self.row)
+
+    cdef void score_likely(self, const double* log_prior, double known, double* out) noexcept nogil:
+        cdef Py_ssize_t k, best = -1
+        cdef double least, largest = -INFINITY
+        if not sparsemix_has_matrix(&self.g) or self.g.n_features < 2 * BOUND_COLUMNS or self.n_slots == 0:
+            self.score(out)
+            return
+        for k in range(self.n_slots):
+            out[k] = -INFINITY
+            if log_prior[k] > -INFINITY:
+                out[k] = log_prior[k] + sparsemix_gaussian_bound(&self.g, &self.table[k, 0], self.row, BOUND_COLUMNS)
+            if out[k] > largest:
+                best, largest = k, out[k]
+        if best >= 0:
+            known = max(known, log_prior[best] + sparsemix_gaussian_score(&self.g, &self.table[best, 0], self.row))
+        if known == -INFINITY:  # without weights or bounds the scores alone decide
+            self.score(out)
+            return
+        least = known - LEFT_OUT - log(self.n_slots)
+        for k in range(self.n_slots):
+            if out[k] >= least:
+                out[k] = sparsemix_gaussian_score_from(
+                    &self.g, &self.table[k, 0], self.row, least - log_prior[k])
+            else:
+                out[k] = -INFINITY
 
     cdef double score_without(self, Py_ssize_t slot, double mass) noexcept nogil:
         return sparsemix_gaussian_score_without(&self.g, &self.prior[0], &self.table[slot, 0], self.row, mass)

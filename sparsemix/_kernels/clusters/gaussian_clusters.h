@@ -110,18 +110,25 @@ static void sparsemix_refresh(const sparsemix_gaussians *g, double *slot)
     }
 }
 
-/* d^T B^-1 d; not for diagonal B, which has D of them, computed by ``sparsemix_growth``. */
-static inline double sparsemix_distance(const sparsemix_gaussians *g, const double *slot, const double *x)
+/* d^T B^-1 d, or less but above ``limit``; not for diagonal B, which has D of them, computed by ``sparsemix_growth``. */
+static inline double sparsemix_limited_distance(const sparsemix_gaussians *g, const double *slot, const double *x,
+                                                double limit)
 {
     const double *mean = slot + SPARSEMIX_MEAN, *scale = sparsemix_scale(g, slot);
     double distance = 0.0;
     if (sparsemix_has_matrix(g))
-        SPARSEMIX_DISPATCH(g->isa, whitened_square, double, x, mean, scale, g->n_features, g->work, &distance);
+        SPARSEMIX_DISPATCH(g->isa, whitened_square, double, x, mean, scale, g->n_features, limit, g->work,
+                           &distance);
     else if (g->structure == SPARSEMIX_SPHERICAL) {
         SPARSEMIX_DISPATCH(g->isa, square, double, x, mean, g->n_features, &distance);
         distance /= scale[0];
     }
     return distance;
+}
+
+static inline double sparsemix_distance(const sparsemix_gaussians *g, const double *slot, const double *x)
+{
+    return sparsemix_limited_distance(g, slot, x, INFINITY);
 }
 
 /* log |B + f d d^T| - log |B| with f = mass kappa / (kappa + mass), where kappa includes the rows; f = mass if means
@@ -152,6 +159,29 @@ static inline double sparsemix_gaussian_score(const sparsemix_gaussians *g, cons
 {
     const double growth = sparsemix_growth(g, slot, x, sparsemix_distance(g, slot, x), 1.0);
     return slot[SPARSEMIX_CONSTANT] - sparsemix_power(g, slot[SPARSEMIX_COUNT]) * growth;
+}
+
+/* Upper bound of the score from the first ``n`` columns: their squares are part of the distance. */
+static inline double sparsemix_gaussian_bound(const sparsemix_gaussians *g, const double *slot, const double *x,
+                                              ptrdiff_t n)
+{
+    double distance;
+    SPARSEMIX_DISPATCH(g->isa, whitened_square, double, x, slot + SPARSEMIX_MEAN, sparsemix_scale(g, slot), n, INFINITY,
+                       g->work, &distance);
+    return slot[SPARSEMIX_CONSTANT]
+           - sparsemix_power(g, slot[SPARSEMIX_COUNT]) * sparsemix_growth(g, slot, x, distance, 1.0);
+}
+
+/* The score, or minus infinity if it is less than ``least``; matrices only. */
+static inline double sparsemix_gaussian_score_from(const sparsemix_gaussians *g, const double *slot, const double *x,
+                                                   double least)
+{
+    const double kappa = g->kappa + slot[SPARSEMIX_COUNT], power = sparsemix_power(g, slot[SPARSEMIX_COUNT]);
+    const double f = g->structure == SPARSEMIX_ZERO_MEAN ? 1.0 : kappa / (kappa + 1.0);
+    const double limit = expm1((slot[SPARSEMIX_CONSTANT] - least) / power) / f;
+    const double distance = sparsemix_limited_distance(g, slot, x, limit);
+    return distance > limit ? -INFINITY
+                            : slot[SPARSEMIX_CONSTANT] - power * sparsemix_growth(g, slot, x, distance, 1.0);
 }
 
 /* The score without ``mass`` times the row's own statistics. With q = mass, B- = B - q kappa / (kappa - q) d d^T and

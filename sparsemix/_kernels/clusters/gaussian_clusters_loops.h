@@ -11,9 +11,10 @@
 /* Vectors of factors multiplied before a logarithm is taken. */
 #define FACTORS 8
 
-/* |L^-1 (x - m)|^2 by forward substitution; ``z`` has space for D numbers in whole vectors. */
+/* |L^-1 (x - m)|^2 by forward substitution; ``z`` has space for D numbers in whole vectors. The squares only add up, so
+ * a sum above ``limit`` needs no more of them. */
 TARGET static void SPARSEMIX_NAME(whitened_square)(const double *x, const double *mean, const double *factor,
-                                                   ptrdiff_t d, double *z, double *out)
+                                                   ptrdiff_t d, double limit, double *z, double *out)
 {
     const double *row[TOGETHER];
     double total = 0.0;
@@ -21,7 +22,7 @@ TARGET static void SPARSEMIX_NAME(whitened_square)(const double *x, const double
     int m, l;
     for (i = 0; i < d; i++)
         z[i] = x[i] - mean[i];
-    for (i = 0; i < d; i += TOGETHER) {
+    for (i = 0; i < d && !(total > limit); i += TOGETHER) {
         const int rows = d - i < TOGETHER ? (int)(d - i) : TOGETHER;
         VECTOR sum[TOGETHER];
         for (m = 0; m < TOGETHER; m++) {
