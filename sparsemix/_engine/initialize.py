@@ -79,7 +79,10 @@ def best_centre(x, norms, nearest, most, rng, weight, n_trials):  # noqa: ARG001
 def next_centres(x, norms, nearest, most, rng, weight):
     """Several centres, at most ``most``, and the remaining squared distances."""
     new = drawn_together(x, norms, nearest, min(most, DRAWN), rng, weight)
-    left = np.minimum(nearest, squares_from(x, norms, new).min(axis=0, initial=np.inf))
+    products = x[new] @ x.T  # in place: passes over this matrix take as long as the product
+    products *= -2.0
+    products += norms[new][:, None]
+    left = np.minimum(nearest, np.maximum(norms + products.min(axis=0, initial=np.inf), 0.0))
     left[new] = 0.0
     return new, left
 
