@@ -130,19 +130,31 @@ def gaussian(covariance_type, **params):
     return make
 
 
-def faiss(n_components, seed, spherical=True):
+def faiss(n_components, seed, spherical=True, iterations=FAISS_ITERATIONS):
     """k-means, spherical or not, all rows in each iteration."""
     import faiss
 
     def fit(x, warm=False):
         means = faiss.Kmeans(
-            x.shape[1], n_components, spherical=spherical, niter=1 if warm else FAISS_ITERATIONS, seed=seed + 1,
+            x.shape[1], n_components, spherical=spherical, niter=1 if warm else iterations, seed=seed + 1,
             max_points_per_centroid=len(x), min_points_per_centroid=1,
         )  # fmt: skip
         means.train(x)
         return means.index.search(x, 1)[1].ravel(), None
 
-    return "faiss spherical k-means" if spherical else "faiss k-means", fit
+    name = "faiss spherical k-means" if spherical else "faiss k-means"
+    return name + (f", {iterations} iterations" if iterations != FAISS_ITERATIONS else ""), fit
+
+
+def superkmeans(n_components, seed):
+    """Spherical k-means of SuperKMeans with its defaults: 10 iterations on three tenths of the rows."""
+    from superkmeans import SuperKMeans
+
+    def fit(x, warm=False):  # noqa: ARG001
+        means = SuperKMeans(n_components, x.shape[1], n_threads=1, angular=True, seed=seed + 1)
+        return means.assign(x, means.train(x)), None
+
+    return "SuperKMeans", fit
 
 
 def minibatch(n_components, seed):
@@ -202,6 +214,8 @@ def rising(counts):
 
 CONTESTANTS = {
     "faiss": faiss,
+    "faiss 10": partial(faiss, iterations=10),
+    "superkmeans": superkmeans,
     "faiss k-means": partial(faiss, spherical=False),
     "minibatch k-means": minibatch,
     "hdbscan 8000": hdbscan,

@@ -22,8 +22,9 @@ ROWS = {
 }
 SHORT = {"news_t": (300,), "tweets_t": (300,)}
 OF_ROWS = (
-    "faiss", "faiss k-means", "minibatch k-means", "directions", "directions vb", "directions own", "tied_spherical",
-    "tied_spherical em", "tied_spherical kappa", "tied_diag", "tied", "diag", "low_rank", "hdbscan 8000",
+    "faiss", "faiss 10", "faiss k-means", "superkmeans", "minibatch k-means", "directions", "directions vb",
+    "directions own", "tied_spherical", "tied_spherical em", "tied_spherical kappa", "tied_diag", "tied", "diag",
+    "low_rank", "hdbscan 8000",
 )  # fmt: skip
 OF_SHORT = "words", "words vb", "gsdmm"
 FIELDS = ("nmi", "ari", "purity", "largest", "alive", "held_out")

@@ -51,46 +51,54 @@ def plus_plus(from_row, n_rows, n_clusters, rng, weight=None, n_trials=1):
     return labels
 
 
-def euclidean_centres(x, n_clusters, n_trials, rng):
+def euclidean_centres(x, n_clusters, n_trials, rng, weight=None):
     """Rows chosen as centres by k-means++, the best of ``n_trials`` at a time (Arthur & Vassilvitskii 2007).
 
     All products use the dtype of the rows: scikit-learn's version takes ten times as long for float32.
     """
     norms = np.einsum("nd,nd->n", x, x)
-    chosen = [int(rng.integers(len(x)))]
+    chosen = [int(rng.integers(len(x)) if weight is None else draw(weight, rng))]
     nearest = squares_from(x, norms, chosen)[0]
     choose = next_centres if n_trials == 1 else partial(best_centre, n_trials=n_trials)
     while len(chosen) < n_clusters and nearest.sum() > 0.0:
-        new, nearest = choose(x, norms, nearest, n_clusters - len(chosen), rng)
+        new, nearest = choose(x, norms, nearest, n_clusters - len(chosen), rng, weight)
         chosen += new
     rest = np.setdiff1d(np.arange(len(x)), chosen)
     return x[chosen + list(rng.choice(rest, n_clusters - len(chosen), replace=False))]
 
 
-def best_centre(x, norms, nearest, most, rng, n_trials):  # noqa: ARG001
+def best_centre(x, norms, nearest, most, rng, weight, n_trials):  # noqa: ARG001
     """The best of ``n_trials`` rows, which has the smallest remaining sum, and its squared distances."""
-    tried = draw(nearest, rng, n_trials)
+    tried = draw(weighted(nearest, weight), rng, n_trials)
     left = np.minimum(nearest, squares_from(x, norms, tried))
-    best = int(left.sum(axis=1).argmin())
+    best = int(weighted(left, weight).sum(axis=1).argmin())
     left[best, tried[best]] = 0.0
     return [int(tried[best])], left[best]
 
 
-def next_centres(x, norms, nearest, most, rng):
+def next_centres(x, norms, nearest, most, rng, weight):
     """Several centres, at most ``most``, and the remaining squared distances."""
-    new = drawn_together(x, norms, nearest, min(most, DRAWN), rng)
-    left = np.minimum(nearest, squares_from(x, norms, new).min(axis=0, initial=np.inf))
+    new = drawn_together(x, norms, nearest, min(most, DRAWN), rng, weight)
+    products = x[new] @ x.T  # in place: passes over this matrix take as long as the product
+    products *= -2.0
+    products += norms[new][:, None]
+    left = np.minimum(nearest, np.maximum(norms + products.min(axis=0, initial=np.inf), 0.0))
     left[new] = 0.0
     return new, left
 
 
-def drawn_together(x, norms, nearest, size, rng):
+def weighted(squares, weight):
+    """Squared distances multiplied by the weights of their rows."""
+    return squares if weight is None else squares * weight
+
+
+def drawn_together(x, norms, nearest, size, rng, weight=None):
     """Rows drawn as by sequential k-means++, from ``size`` candidates drawn at once with the current probabilities.
 
     A candidate whose distance shrank, because an earlier one was accepted nearby, is accepted with probability new
     distance / old distance. This is exact k-means++, with matrix products in place of matrix-vector products.
     """
-    cumulated = np.cumsum(nearest)
+    cumulated = np.cumsum(weighted(nearest, weight))
     drawn = np.searchsorted(cumulated, rng.uniform(size=size) * cumulated[-1], side="right")
     drawn = np.minimum(drawn, len(x) - 1)
     among = squares_from(x[drawn], norms[drawn], np.arange(len(drawn)))

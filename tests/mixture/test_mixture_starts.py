@@ -227,16 +227,18 @@ def test_seeds_are_rows_and_differ():
         assert few.shape == (5, 3)
 
 
-def test_seeds_that_are_drawn_together_are_those_of_plus_plus():
+@pytest.mark.parametrize("weight", [None, np.array([1.0, 4.0, 2.0, 0.5])])
+def test_seeds_that_are_drawn_together_are_those_of_plus_plus(weight):
     x = np.array([[0.0], [1.0], [3.0], [7.0]])
-    squares = (x - x.T) ** 2
+    mass = np.ones(4) if weight is None else weight
+    squares = mass * (x - x.T) ** 2
     expected = np.zeros((4, 4, 4))
     for a, b in itertools.permutations(range(4), 2):
         odds = np.minimum(squares[a], squares[b])
-        expected[a, b] = 0.25 * squares[a, b] / squares[a].sum() * odds / odds.sum()
+        expected[a, b] = mass[a] / mass.sum() * squares[a, b] / squares[a].sum() * odds / odds.sum()
     rng, seen = np.random.default_rng(0), np.zeros_like(expected)
     for _ in range(4000):
-        centres = initialize.euclidean_centres(x, 3, 1, rng)
+        centres = initialize.euclidean_centres(x, 3, 1, rng, weight)
         seen[tuple(np.searchsorted(x[:, 0], centres[:, 0]))] += 1
     possible = expected > 0
     assert seen[~possible].sum() == 0

@@ -6,6 +6,7 @@ always include its last support, so that no epoch lowers the bound.
 """
 
 from copy import copy
+from functools import cached_property
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from sparsemix._kernels.vectors import _topl
 from sparsemix._kernels.vectors._simd import aligned_empty
 from sparsemix._models.mixture.groups import groups_of
 from sparsemix._models.mixture.missing import IncompletePairs, IncompleteTable
+from sparsemix._models.mixture.screen import Screen, suits
 from sparsemix._stats import symmetric
 from sparsemix._stats.altered import altered
 
@@ -85,11 +87,12 @@ class CandidateSearch:
         Number of steps after which neighbours are recomputed; at first after 1, 2, 4, ... steps.
     all_first : bool
         Whether rows try all components at their first visit, or a few random ones. With thousands of components "all"
-        means those of the best groups, unless these have missed much (``by_groups``).
+        means those of the best groups, unless these have missed much (``by_groups``). With a screen, rows try all at
+        visits 0, 1, 2, 4, 8, ..., the epochs after births, and between them only the components on their lists.
     """
 
     sparse = False  # kind of the rows
-    groups, by_groups = None, True
+    groups, by_groups, screens = None, True, False
 
     def __init__(self, size, seed, every=1, all_first=False):
         self.size = size
@@ -107,10 +110,21 @@ class CandidateSearch:
         """The search after a step, with new neighbours if they are due."""
         new = copy(self)
         new.n_steps += 1
-        if self.neighbours is None or new.n_steps % self.every == 0 or new.n_steps & self.n_steps == 0:
+        new.screens = self.all_first and self.may_screen(table)
+        if new.screens:
+            new.groups, new.neighbours = None, np.arange(len(gaussians.means), dtype=np.intc)[:, None]
+        elif self.neighbours is None or self.screens or self._due(new.n_steps):
             new.groups = self.grouped(gaussians)
             new.neighbours = new.nearest(gaussians, table)
         return new
+
+    def _due(self, step):
+        """Whether this step recomputes neighbours."""
+        return step % self.every == 0 or step & (step - 1) == 0
+
+    def may_screen(self, table):
+        """Whether rows may try all components by a matrix product."""
+        return suits(table)
 
     def grouped(self, gaussians):
         """Groups of neighbouring components if there are enough for groups; else None."""
@@ -135,8 +149,12 @@ class CandidateSearch:
     def local_step(self, x, resp, numbers, memory):
         """Responsibilities of a tile of rows from their candidates, and their lists for the next visit."""
         given, x, numbers = x, self.table.rows(x), np.asarray(numbers, dtype=np.int64)
-        if memory is None:
-            lists = np.full((len(x), self.size), -1, dtype=np.intc)
+        tried = None
+        if self.screens:
+            lists, visit = memory.recall(numbers) if memory is not None else (self._no_lists(len(x)), 0)
+            tried, rounds = self._screened(x, lists, visit), (0,)
+        elif memory is None:
+            lists = self._no_lists(len(x))
             rounds = max(AGAIN, int(self.share * len(self.neighbours))), *[0] * ROUNDS
             rounds = () if self.share >= 1.0 else rounds
         else:
@@ -147,7 +165,7 @@ class CandidateSearch:
         if self.groups is not None and (not rounds or memory is None):
             chosen, rounds = self.groups.best(given, numbers), [0] * (1 + ROUNDS)
         for n_random in rounds:
-            bad = self._round(x, lists, numbers, n_random, resp, groups=chosen)
+            bad = self._round(x, lists, numbers, n_random, resp, groups=chosen, tried=tried)
             chosen = None
             if bad >= 0:
                 break
@@ -161,20 +179,30 @@ class CandidateSearch:
         if memory is not None:
             memory.remember(numbers, lists, visit)
 
-    def _round(self, x, lists, numbers, n_random, resp, least=1, groups=None):
+    def _no_lists(self, n):
+        """Empty lists of rows."""
+        return np.full((n, self.size), -1, dtype=np.intc)
+
+    def _screened(self, x, lists, visit):
+        """The lists, longer by the best of all components if these are due."""
+        return lists if visit & (visit - 1) else np.hstack([lists, self.table.screen.best(x, self.size)])
+
+    def _round(self, x, lists, numbers, n_random, resp, least=1, groups=None, tried=None):
         """Try neighbours and random components; the best replace the lists in place and define responsibilities.
 
-        With ``groups`` try the members of these instead. Return a row without a finite weight, or -1.
+        With ``tried`` start from these lists. With ``groups`` try the members of these instead. Return a row without a
+        finite weight, or -1.
         """
         least = max(least, resp.indices.shape[1])
-        width = max(self.size * (self.neighbours.shape[1] + 1) + n_random, least)
+        tried = lists if tried is None else tried
+        width = max(tried.shape[1] * (self.neighbours.shape[1] + 1) + n_random, least)
         width = width if groups is None else groups.shape[1] * self.groups.largest
         step = max(1, MOST_PAIRS // width)
         for start in range(0, len(x), step):
             part = slice(start, min(start + step, len(x)))
             outputs = lists[part], resp.indices[part], resp.values[part], resp.log_z[part]
             if groups is None:
-                found = self._expanded(lists[part], numbers[part], n_random, least, width)
+                found = self._expanded(tried[part], numbers[part], n_random, least, width)
             else:
                 found = self.groups.candidates(groups[part])
             bad = self._look(x[part], *found, outputs)
@@ -212,7 +240,7 @@ class PairTable:
     def __init__(self, table):
         self.rows = table.rows
         self.complete = table.complete_pairs
-        kernel = table.kernel
+        self.kernel = kernel = table.kernel
         self.shape, self.constants = self.SHAPES[kernel.shape], kernel.constants
         self.factors, self.offsets = kernel.factors, kernel.offsets
         if kernel.shape == _quadratic.TRIANGULAR:
@@ -222,6 +250,11 @@ class PairTable:
             self.offsets = aligned_empty(n_components * padded, kernel.dtype).reshape(n_components, padded)
             self.offsets[:, :n_features] = kernel.offsets
             self.offsets[:, n_features:] = 0
+
+    @cached_property
+    def screen(self):
+        """The screen of the table."""
+        return Screen(self.kernel)
 
     def weights(self, x, starts, rows):
         """Weights of pairs, component by component."""

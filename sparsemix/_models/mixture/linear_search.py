@@ -40,6 +40,10 @@ class SparseSearch(CandidateSearch):
         if self.table is None:
             self.table = SparsePairs(table)
 
+    def may_screen(self, table):  # noqa: ARG002
+        """No: the rows are sparse."""
+        return False
+
     def grouped(self, stats):
         """None: neighbours are searched among all components."""
 

@@ -43,9 +43,12 @@ def start(params, model, rows, rng, workers, sums_of):
     if "means" in given:
         means = check_means("init_params", given["means"], (k, model.family.n_features))
         stats = nearest(model, rows, selection, sums_of(means, rows), workers)
+    elif not rows.sparse and params.init_params == "k-means++" and not exchanges(params):
+        labels = seeded_directions(rows.read(selection), rows.weight(selection), k, rng)
+        stats = collect(model, rows, selection, workers, given=SparseResponsibilities.from_labels(labels))
     else:
         some = part_of(rows, selection)
-        greedy = k > MOST_EXCHANGED and len(some) * k <= GREEDY_PAIRS
+        greedy = is_greedy(len(some), k)
         resp = SparseResponsibilities.from_labels(seeded(params.init_params, model.family, some, k, rng, greedy))
         if exchanges(params):
             learner = altered(model, variational=False, weights=MaximumLikelihoodWeights())
@@ -113,6 +116,17 @@ def smoothed(model, rows, numbers, stats, n_epochs_done, rng, workers):
             learner.global_step(stats, workers.split)
             stats = steps.absorb(stats, collect(learner, rows, np.sort(numbers[selection]), workers))
     return stats
+
+
+def is_greedy(n_rows, n_components):
+    """Whether each seed is the best of several draws."""
+    return n_components > MOST_EXCHANGED and n_rows * n_components <= GREEDY_PAIRS
+
+
+def seeded_directions(x, weight, n_components, rng):
+    """Labels of dense unit rows by k-means++ in squared distance, which is twice one minus the cosine."""
+    n_trials = 2 + int(np.log(n_components)) if is_greedy(len(x), n_components) else 1
+    return initialize.nearest_centres(x, initialize.euclidean_centres(x, n_components, n_trials, rng, weight))
 
 
 def seeded(method, family, rows, n_components, rng, greedy):
