@@ -23,6 +23,7 @@ from sparsemix._estimator.input.checks import (
 from sparsemix._estimator.progress import fingerprint
 from sparsemix._heuristics.mixture.births import Births, Recent, late_births
 from sparsemix._heuristics.mixture.policy import few_components
+from sparsemix._heuristics.mixture.priors import LearnedPrior, of_stream
 from sparsemix._heuristics.mixture.repairs import Repairs, widened
 from sparsemix._heuristics.mixture.start import SEEDINGS, one_component
 from sparsemix._stats.altered import altered
@@ -524,10 +525,14 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
         special = begin.model.incomplete or begin.model.owners is not None or begin.rows.noise
         special = special or begin.model.background is not None
         births = [] if few or family.tied or family.has_loadings or special else [Births()]
+        births += [] if begin.model.learned_prior is None else [LearnedPrior()]
         return births + ([] if begin.rows.memory is None or begin.rows.source is not None else [Repairs()])
 
     def _before_block(self, rows, workers):
         rows = super()._before_block(rows, workers)
+        learned = of_stream(self._fitted.model, self._fitted.stats, self.n_steps_)
+        if learned is not self._fitted.model:
+            self._fitted = FittedMixture(learned, self._fitted.stats.copy())
         model, seen = self._view(self._fitted.model, rows, self.n_samples_seen_)
         if model.search is not None and len(seen) and not (seen.annotated or seen.noise):
             wider = widened(model, seen, workers)

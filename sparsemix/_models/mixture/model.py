@@ -79,6 +79,7 @@ class MixtureModel:
     annotated = False  # whether rows may have labels
     background = None  # component of constant density
     noise = 0  # number of columns that hold the noise of a row
+    learned_prior = None  # what is learned of the prior that components share
     classes = owners = None  # the labels, and the number of each component's label, (K,)
     unit = "row"
     posterior = None  # EM has none
@@ -231,20 +232,23 @@ class VariationalMixture(MixtureModel):
     that of ``prior``. s_k >= 1 maximises the bound given the statistics. It is a function of the statistics, so that
     any kind of step works and no bound falls. p(s) is flat above ``usual_scale``, and proportional to s^(D / 2) below:
     with the nearly flat prior of a mean, whose covariance is that of the component, the evidence of a few rows would
-    ask for no covariance at all.
+    ask for no covariance at all. ``learned_prior`` says what ``with_learned_prior`` may change: the prior of the
+    "covariances", "all" with the precision of the means, or None.
     """
 
     variational = True
 
     def __init__(
-        self, family, weights, prior, *args, floor=None, learn_scales=False, usual_scale=1.0, wide_prior=None, **kwargs
-    ):
+        self, family, weights, prior, *args, floor=None, learn_scales=False, usual_scale=1.0, wide_prior=None,
+        learned_prior=None, **kwargs
+    ):  # fmt: skip
         super().__init__(family, weights, *args, **kwargs)
         self.prior = prior
         self.floor = floor
         self.learn_scales = learn_scales
         self.usual_scale = usual_scale
         self.wide_prior = wide_prior
+        self.learned_prior = learned_prior
 
     @property
     def evidence_model(self):
