@@ -257,16 +257,20 @@ class VariationalMixture(MixtureModel):
 
     def posterior(self, stats, split=serial):
         """q(phi_k) for all components."""
-        return self._learned(stats, split)[0]
+        return self.learned(stats, split)[0]
 
     def prior_scales(self, stats):
         """s_k of each component, (K,), or (1,) if they share a covariance."""
-        return self._learned(stats)[1]
+        return self.learned(stats)[1]
 
-    def _learned(self, stats, split=serial):
+    def unscaled(self, stats):
+        """q(phi_k) under priors of one scale."""
         post = self.family.posterior(self.prior, stats)
-        if self.floor is not None:
-            post = self.family.blurred(post, stats["count"], self.floor)
+        return post if self.floor is None else self.family.blurred(post, stats["count"], self.floor)
+
+    def learned(self, stats, split=serial):
+        """q(phi_k) and s_k."""
+        post = self.unscaled(stats)
         if not self.learn_scales:
             return post, np.ones(1 if self.family.tied else stats.n_components)
         scales = np.minimum(self.family.prior_scales(self.prior, post, split), LARGEST_SCALE)
@@ -288,7 +292,7 @@ class VariationalMixture(MixtureModel):
 
     def log_evidences(self, stats):
         """Contribution of each component's rows to the bound, up to their number times log 2 pi, (K,); not if tied."""
-        post, scales = self._learned(stats)
+        post, scales = self.learned(stats)
         family = self.family
         return family.log_normalizers(post) - family.log_normalizers(self.prior) + self._log_shares(scales)
 
@@ -298,7 +302,10 @@ class VariationalMixture(MixtureModel):
 
     def data_bound(self, stats):
         """Log evidence of the components given the responsibilities, at the posterior of ``stats``."""
-        post, scales = self._learned(stats)
+        return self.evidence_at(stats, *self.learned(stats))
+
+    def evidence_at(self, stats, post, scales):
+        """The same at a known posterior and its scales."""
         return self.family.evidence(self.prior, post, stats) + self._log_shares(scales).sum()
 
     def point_estimate(self, stats):

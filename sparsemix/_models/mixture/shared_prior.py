@@ -8,7 +8,7 @@ from scipy.special import digamma
 
 from sparsemix._stats import symmetric
 from sparsemix._stats.altered import altered
-from sparsemix._stats.families import serial
+from sparsemix._stats.families._shapes import serial, whiten
 
 # Iterations of an update, and the largest nu_0 for each column: beyond it all covariances have one shape.
 ITERATIONS, MOST_DOF = 3, 1e3
@@ -17,46 +17,45 @@ ITERATIONS, MOST_DOF = 3, 1e3
 def with_learned_prior(model, stats, split=serial):
     """The model under a prior of larger bound for the same statistics, or the model itself if none was found.
 
-    An iteration is one step of EM for the scale and the mean precision, whose latent variables are the components'
-    parameters, and a line search for the degrees of freedom. None of them lowers the evidence. Learned scales follow
-    the statistics, and may lower it by their limits alone, so the bound has the last word.
+    An iteration is a line search for the degrees of freedom, and one step of EM for the scale and the mean precision,
+    whose latent variables are the components' parameters. None of them lowers the bound for given scales s_k, which
+    follow last. Round-off may, so the bound has the last word.
     """
-    learned = altered(model, table=None)
+    post, scales = model.learned(stats, split)
+    before, learned = model.evidence_at(stats, post, scales), altered(model, table=None)
     for _ in range(ITERATIONS):
-        learned.prior = _em_step(learned, stats, split)
-        post, scales = learned._learned(stats, split)
-        learned.prior = replace(learned.prior, dof=_best_dof(learned, post, scales, stats["count"]))
-    return learned if learned.data_bound(stats) > model.data_bound(stats) else model
+        learned.prior = _iterated(learned, post, scales, stats["count"], split)
+        post = learned.family.rescaled(learned.prior, learned.unscaled(stats), scales)
+    return learned if learned.data_bound(stats) > before else model
 
 
-def _em_step(model, stats, split):
-    """The prior with S_0 = K nu_0 / sum_k s_k E[Lambda_k], and kappa_0 = K D / sum_k E[(mu_k - m_0)' Lambda_k (...)].
+def _iterated(model, post, scales, counts, split):
+    """The best nu_0, and with it S_0 = K nu_0 / sum_k s_k E[Lambda_k], and kappa_0 = K D / sum_k E[Mahalanobis distance
+    of mu_k from m_0].
     """
-    prior = model.prior
-    post, scales = model._learned(stats, split)
-    precisions = symmetric.inverse(symmetric.unpack(post.scale)) * post.dof[:, None, None]
-    mean = np.tensordot(scales, precisions, axes=1) / (len(scales) * prior.dof[0])
-    changes = {"scale": symmetric.pack(symmetric.inverse(mean))[None]}
+    prior, n_components = model.prior, len(scales)
+    factors, turned, log_dets = whiten(post.scale, post.mean - prior.mean, np.float64, split)
+    dof = _best_dof(prior, scales, log_dets, counts)
+    each = symmetric.unpack_triangle(factors * np.sqrt((dof + counts) * scales)[:, None])
+    each = each.reshape(-1, each.shape[-1])
+    mean = each.T @ each / (n_components * dof)
+    changes = {"dof": np.array([dof]), "scale": symmetric.pack(symmetric.inverse(mean))[None]}
     if model.learned_prior == "all":
-        apart = post.mean - prior.mean
-        squares = ((precisions @ apart[:, :, None])[:, :, 0] * apart).sum()
-        spread = (1.0 / post.mean_precision).sum() + squares / model.family.n_features
-        changes["mean_precision"] = len(scales) / np.array([spread])
+        squares = (dof + counts) @ (turned**2).sum(axis=1) / model.family.n_features
+        changes["mean_precision"] = n_components / np.array([(1.0 / post.mean_precision).sum() + squares])
     return replace(prior, **changes)
 
 
-def _best_dof(model, post, scales, counts):
-    """nu_0 of largest evidence for given B_0, (1,); at least the default, which has a mean of the covariance."""
-    d = model.family.n_features
-    log_det, log_dets = symmetric.log_dets(model.prior.scale)[0], symmetric.log_dets(post.scale)
-    known = (d * np.log(scales) + log_det - log_dets).sum()
+def _best_dof(prior, scales, log_dets, counts):
+    """nu_0 of largest evidence for given B_0; at least the default, with which a covariance has a mean."""
+    d = prior.mean.shape[1]
+    known = (d * np.log(scales) + symmetric.log_dets(prior.scale)[0] - log_dets).sum()
 
-    def slope(log_dof):
-        dof = np.exp(log_dof)
+    def slope(dof):
         gain = digamma(0.5 * (dof + counts[:, None] - np.arange(d))) - digamma(0.5 * (dof - np.arange(d)))
         return gain.sum() + known
 
-    low, high = np.log(d + 2.0), np.log(MOST_DOF * d)
+    low, high = d + 2.0, MOST_DOF * d
     if slope(low) <= 0.0:
-        return np.array([np.exp(low)])
-    return np.array([np.exp(high if slope(high) >= 0.0 else brentq(slope, low, high, xtol=1e-8))])
+        return low
+    return high if slope(high) >= 0.0 else brentq(slope, low, high, rtol=1e-8)
