@@ -13,8 +13,7 @@ class LearnedPrior(Hook):
         if epoch & (epoch - 1) == 0:
             learned = with_learned_prior(model, stats, workers.split)
             if learned is not model:
-                model.prior = learned.prior
-                model.global_step(stats, workers.split)
+                model.take_prior(learned.prior, stats, workers.split)
                 if source is not None:
                     source.changed(stats)
         return stats, False

@@ -300,6 +300,11 @@ class VariationalMixture(MixtureModel):
         """Posterior = prior + statistics, and the table of E[log pi] + E[log F] for the next local step."""
         self._make_table(self.published(stats, split), stats, split)
 
+    def take_prior(self, prior, stats, split=serial):
+        """Set the prior, and take the global step that follows from it."""
+        self.prior = prior
+        self.global_step(stats, split)
+
     def data_bound(self, stats):
         """Log evidence of the components given the responsibilities, at the posterior of ``stats``."""
         return self.evidence_at(stats, *self.learned(stats))
