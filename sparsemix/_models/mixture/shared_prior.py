@@ -26,7 +26,7 @@ def with_learned_prior(model, stats, split=serial):
     for _ in range(ITERATIONS):
         learned.prior = _iterated(learned, post, scales, stats["count"], split)
         post = learned.family.rescaled(learned.prior, learned.unscaled(stats), scales)
-    return learned if learned.data_bound(stats) > before else model
+    return learned if learned.evidence_at(stats, post, scales) > before else model
 
 
 def _iterated(model, post, scales, counts, split):
