@@ -145,8 +145,9 @@ def assemble(params, rows, workers):
         even = weights if isinstance(weights, EqualWeights) else even
         usual = usual_scale(params, family, prior) if learn_scales else 1.0
         model = VariationalMixture(
-            family, weights, prior, *sizes, floor=floor, learn_scales=learn_scales, usual_scale=usual
-        )
+            family, weights, prior, *sizes, floor=floor, learn_scales=learn_scales, usual_scale=usual,
+            learned_prior=learned_prior(params, family),
+        )  # fmt: skip
         if shaped_by_clusters(params, model):
             prior, learn_scales = make_prior(params, family, data, rows), False
     scales = {"floor": floor, "learn_scales": learn_scales, "wide_prior": plain.prior(data)}
@@ -314,6 +315,19 @@ def learns_scales(params, family):
             f"{params.covariance_type!r} has one; choose another type, or set covariance_prior='fixed' or a number"
         )
     return scales == "learned"
+
+
+def learned_prior(params, family):
+    """What the components learn of the prior that they share; see VariationalMixture.
+
+    Few components say little of it, variances alone gain nothing, and what the caller gives stays.
+    """
+    given = has_given_scale(params) or params.degrees_of_freedom_prior is not None
+    if given or few_components(params.n_components) or not family.directions or family.has_loadings:
+        return None
+    if not learns_scales(params, family):
+        return None
+    return "all" if family.has_means and params.mean_precision_prior is None else "covariances"
 
 
 def warn_of_wild_values(data, limits, rows):

@@ -303,7 +303,7 @@ class MixturePredictMixin:
 
     @published
     def mean_precision_prior_(self):
-        """kappa_0 (VB, not for "zero_mean"): the given value or the default."""
+        """kappa_0 (VB, not for "zero_mean"): the given value, the learned one or the default."""
         return float(self._prior("mean_precision_prior_").mean_precision[0])
 
     @published
@@ -313,12 +313,12 @@ class MixturePredictMixin:
 
     @published
     def degrees_of_freedom_prior_(self):
-        """nu_0 (VB): the given value or the default."""
+        """nu_0 (VB): the given value, the learned one or the default."""
         return float(np.ravel(self._prior("degrees_of_freedom_prior_", has_means=False).dof)[0])
 
     @published
     def covariance_prior_(self):
-        """B_0 (VB), the given value or the default, in the shape of the parameter ``covariance_prior``."""
+        """B_0 (VB), given, learned or the default, in the shape of the parameter ``covariance_prior``."""
         prior = self._prior("covariance_prior_", has_means=False)
         return self._fitted.model.family.published_scale(prior)
 

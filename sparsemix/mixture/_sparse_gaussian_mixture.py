@@ -23,6 +23,7 @@ from sparsemix._estimator.input.checks import (
 from sparsemix._estimator.progress import fingerprint
 from sparsemix._heuristics.mixture.births import Births, Recent, late_births
 from sparsemix._heuristics.mixture.policy import few_components
+from sparsemix._heuristics.mixture.priors import LearnedPrior, of_stream
 from sparsemix._heuristics.mixture.repairs import Repairs, widened
 from sparsemix._heuristics.mixture.start import SEEDINGS, one_component
 from sparsemix._stats.altered import altered
@@ -104,14 +105,16 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
         Dirichlet parameter of each component, or concentration of the process. None means 1 / K. Raise it for more even
         weights. Infinity keeps all weights at 1 / K (Dirichlet distribution), as k-means does.
     mean_precision_prior : float, default=None
-        kappa_0: the prior of a mean counts as this number of rows (VB). None means 1e-4. Raise it to shrink the means
-        of small components towards ``mean_prior``.
+        kappa_0: the prior of a mean counts as this number of rows (VB). None means 1e-4, or a learned number where nu_0
+        is learned. Raise it to shrink the means of small components towards ``mean_prior``.
     mean_prior : array-like of shape (n_features,), default=None
         Prior of the means (VB). None means the mean of the data.
     degrees_of_freedom_prior : float, default=None
         nu_0 of the Wishart or Gamma prior (VB). It must be greater than n_features - 1, or than 0 for diagonal and
-        spherical covariances. None means n_features + 2, or 3 for diagonal and spherical covariances. Raise it to make
-        the covariances of small components more alike.
+        spherical covariances. None means n_features + 2, or 3 for diagonal and spherical covariances. From 16
+        components on, "full" and "zero_mean" learn nu_0, kappa_0 and the shape of B_0 from all components after epochs
+        1, 2, 4, 8 and so on, if neither nu_0 nor a value of B_0 is given. Raise it to make the covariances of small
+        components more alike.
     covariance_prior : array-like, float, {"learned", "fixed"} or tuple, default=None
         B_0 (VB), in scikit-learn's shapes: (n_features, n_features), (n_features,) for diagonal covariances, a number
         for spherical ones. A number for any other type means that multiple of the identity. "fixed" computes B_0 from
@@ -193,9 +196,9 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
     label_classes_ : ndarray of shape (n_labels,)
         The labels in increasing order: the columns of ``predict_label_proba``.
     weight_concentration_prior_, mean_precision_prior_, degrees_of_freedom_prior_ : float
-        Priors of weights, means and covariances: the given values or the defaults (VB).
+        Priors of weights, means and covariances (VB): the given values, the learned ones or the defaults.
     mean_prior_, covariance_prior_ : ndarray or float
-        Priors of means and covariances: the given values or the defaults (VB).
+        Priors of means and covariances (VB): the given values, the learned ones or the defaults.
     covariance_prior_scales_ : ndarray of shape (n_components,)
         Learned scales s_k of B_0 (VB), or ones; (1,) if components share a covariance.
     weight_concentration_ : ndarray of shape (n_components,)
@@ -524,10 +527,14 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
         special = begin.model.incomplete or begin.model.owners is not None or begin.rows.noise
         special = special or begin.model.background is not None
         births = [] if few or family.tied or family.has_loadings or special else [Births()]
+        births += [] if begin.model.learned_prior is None else [LearnedPrior()]
         return births + ([] if begin.rows.memory is None or begin.rows.source is not None else [Repairs()])
 
     def _before_block(self, rows, workers):
         rows = super()._before_block(rows, workers)
+        learned = of_stream(self._fitted.model, self._fitted.stats, self.n_steps_)
+        if learned is not self._fitted.model:
+            self._fitted = FittedMixture(learned, self._fitted.stats.copy())
         model, seen = self._view(self._fitted.model, rows, self.n_samples_seen_)
         if model.search is not None and len(seen) and not (seen.annotated or seen.noise):
             wider = widened(model, seen, workers)

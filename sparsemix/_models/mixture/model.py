@@ -79,6 +79,7 @@ class MixtureModel:
     annotated = False  # whether rows may have labels
     background = None  # component of constant density
     noise = 0  # number of columns that hold the noise of a row
+    learned_prior = None  # what is learned of the prior that components share
     classes = owners = None  # the labels, and the number of each component's label, (K,)
     unit = "row"
     posterior = None  # EM has none
@@ -231,20 +232,23 @@ class VariationalMixture(MixtureModel):
     that of ``prior``. s_k >= 1 maximises the bound given the statistics. It is a function of the statistics, so that
     any kind of step works and no bound falls. p(s) is flat above ``usual_scale``, and proportional to s^(D / 2) below:
     with the nearly flat prior of a mean, whose covariance is that of the component, the evidence of a few rows would
-    ask for no covariance at all.
+    ask for no covariance at all. ``learned_prior`` says what ``with_learned_prior`` may change: the prior of the
+    "covariances", "all" with the precision of the means, or None.
     """
 
     variational = True
 
     def __init__(
-        self, family, weights, prior, *args, floor=None, learn_scales=False, usual_scale=1.0, wide_prior=None, **kwargs
-    ):
+        self, family, weights, prior, *args, floor=None, learn_scales=False, usual_scale=1.0, wide_prior=None,
+        learned_prior=None, **kwargs
+    ):  # fmt: skip
         super().__init__(family, weights, *args, **kwargs)
         self.prior = prior
         self.floor = floor
         self.learn_scales = learn_scales
         self.usual_scale = usual_scale
         self.wide_prior = wide_prior
+        self.learned_prior = learned_prior
 
     @property
     def evidence_model(self):
@@ -253,16 +257,20 @@ class VariationalMixture(MixtureModel):
 
     def posterior(self, stats, split=serial):
         """q(phi_k) for all components."""
-        return self._learned(stats, split)[0]
+        return self.learned(stats, split)[0]
 
     def prior_scales(self, stats):
         """s_k of each component, (K,), or (1,) if they share a covariance."""
-        return self._learned(stats)[1]
+        return self.learned(stats)[1]
 
-    def _learned(self, stats, split=serial):
+    def unscaled(self, stats):
+        """q(phi_k) under priors of one scale."""
         post = self.family.posterior(self.prior, stats)
-        if self.floor is not None:
-            post = self.family.blurred(post, stats["count"], self.floor)
+        return post if self.floor is None else self.family.blurred(post, stats["count"], self.floor)
+
+    def learned(self, stats, split=serial):
+        """q(phi_k) and s_k."""
+        post = self.unscaled(stats)
         if not self.learn_scales:
             return post, np.ones(1 if self.family.tied else stats.n_components)
         scales = np.minimum(self.family.prior_scales(self.prior, post, split), LARGEST_SCALE)
@@ -284,7 +292,7 @@ class VariationalMixture(MixtureModel):
 
     def log_evidences(self, stats):
         """Contribution of each component's rows to the bound, up to their number times log 2 pi, (K,); not if tied."""
-        post, scales = self._learned(stats)
+        post, scales = self.learned(stats)
         family = self.family
         return family.log_normalizers(post) - family.log_normalizers(self.prior) + self._log_shares(scales)
 
@@ -292,9 +300,17 @@ class VariationalMixture(MixtureModel):
         """Posterior = prior + statistics, and the table of E[log pi] + E[log F] for the next local step."""
         self._make_table(self.published(stats, split), stats, split)
 
+    def take_prior(self, prior, stats, split=serial):
+        """Set the prior, and take the global step that follows from it."""
+        self.prior = prior
+        self.global_step(stats, split)
+
     def data_bound(self, stats):
         """Log evidence of the components given the responsibilities, at the posterior of ``stats``."""
-        post, scales = self._learned(stats)
+        return self.evidence_at(stats, *self.learned(stats))
+
+    def evidence_at(self, stats, post, scales):
+        """The same at a known posterior and its scales."""
         return self.family.evidence(self.prior, post, stats) + self._log_shares(scales).sum()
 
     def point_estimate(self, stats):
