@@ -7,6 +7,9 @@ from itertools import pairwise
 from sparsemix._engine import blocks
 from sparsemix._engine.threads import interrupts_wait
 
+# Pieces of a chunk for each thread: a thread that has ended one takes the next.
+PIECES = 8
+
 
 def collect(model, rows, selection, workers, following=None, given=None):
     """Statistics of one batch: the local step tile by tile, then the sums chunk by chunk.
@@ -40,14 +43,17 @@ def respond(model, rows, selection, workers):
     model.prepare(x, workers)
     resp = model.empty_responsibilities(x, n_rows)
 
+    unused = []  # scratch memory of threads that have ended their piece
+
     def share(start, stop):
-        scratch = model.scratch(tile)
+        scratch = unused.pop() if unused else model.scratch(tile)
         for a, b in blocks.spans(stop - start, tile):
             a, b = start + a, start + b
             numbers = rows.first_row + blocks.numbers(selection, a, b)
             model.local_step(rows.load(selection, a, b, x), resp.rows(a, b), scratch, numbers, rows.memory)
+        unused.append(scratch)
 
-    workers.map(share, blocks.shares(n_rows, tile, workers.n_jobs))
+    workers.map(share, blocks.shares(n_rows, tile, PIECES * workers.n_jobs))
     return resp, x
 
 

@@ -27,13 +27,14 @@ def best_scale(eigenvalues, prior_dof, dof):
 
 
 def scales_of(matrices, prior, prior_dof, dofs, **kwargs):
-    out = np.full(len(matrices), np.nan)
+    dofs = np.atleast_2d(dofs)
+    out = np.full(dofs.shape, np.nan)
     whitening = np.linalg.inv(np.linalg.cholesky(prior))
     _scales.scales_of(
         symmetric.pack(matrices + prior), symmetric.pack(prior), np.ascontiguousarray(whitening), prior_dof, dofs, out,
         **kwargs,
     )  # fmt: skip
-    return out
+    return out[0] if len(out) == 1 else out
 
 
 @pytest.mark.parametrize("d", [1, 2, 3, 8, 31, 33, 64])
@@ -56,10 +57,11 @@ def test_scales_maximise_the_evidence(d):
 def test_diagonal_scales_maximise_the_evidence(d):
     rng = np.random.default_rng(d)
     spectra, counts = rng.exponential(size=(20, d)) * np.exp(3.0 * rng.normal(size=(20, 1))), rng.uniform(0, 9, size=20)
-    out = np.empty(20)
-    _scales.tridiagonal_scales(spectra, np.zeros_like(spectra), 3.0, 3.0 + counts, out)
-    expected = [best_scale(values, 3.0, 3.0 + n) for values, n in zip(spectra, counts, strict=True)]
-    np.testing.assert_allclose(out, expected, rtol=1e-5)
+    dofs, out = np.array([3.0 + counts, 4.0 + counts]), np.empty((2, 20))
+    _scales.tridiagonal_scales(spectra, np.zeros_like(spectra), 3.0, dofs, out)
+    for found, given in zip(out, dofs, strict=True):
+        expected = [best_scale(values, 3.0, dof) for values, dof in zip(spectra, given, strict=True)]
+        np.testing.assert_allclose(found, expected, rtol=1e-5)
 
 
 def test_components_without_rows_keep_the_prior():
@@ -84,17 +86,19 @@ def test_parts_make_the_whole():
     first = scales_of(matrices, np.eye(6), 8.0, 8.0 + counts, first=0, last=3)
     last = scales_of(matrices, np.eye(6), 8.0, 8.0 + counts, first=3, last=7)
     np.testing.assert_array_equal(np.concatenate([first[:3], last[3:]]), whole)
+    several = scales_of(matrices, np.eye(6), 8.0, np.array([9.0 + counts, 8.0 + counts]))
+    np.testing.assert_array_equal(several[1], whole)
     assert np.isnan(first[3:]).all()
 
 
 def test_wrong_shapes_are_refused():
     with pytest.raises(ValueError, match="numbers"):
-        _scales.scales_of(np.ones((2, 3)), np.ones(4), np.eye(2), 4.0, np.ones(2), np.ones(2))
+        _scales.scales_of(np.ones((2, 3)), np.ones(4), np.eye(2), 4.0, np.ones((1, 2)), np.ones((1, 2)))
     with pytest.raises(ValueError, match="as many dofs"):
-        _scales.scales_of(np.ones((2, 3)), np.ones(3), np.eye(2), 4.0, np.ones(3), np.ones(2))
+        _scales.scales_of(np.ones((2, 3)), np.ones(3), np.eye(2), 4.0, np.ones((1, 3)), np.ones((1, 2)))
     with pytest.raises(ValueError, match="no matrices"):
-        _scales.scales_of(np.ones((2, 3)), np.ones(3), np.eye(2), 4.0, np.ones(2), np.ones(2), 1, 3)
+        _scales.scales_of(np.ones((2, 3)), np.ones(3), np.eye(2), 4.0, np.ones((1, 2)), np.ones((1, 2)), 1, 3)
     with pytest.raises(ValueError, match="as many dofs"):
-        _scales.tridiagonal_scales(np.ones((2, 3)), np.ones((2, 3)), 4.0, np.ones(1), np.ones(2))
+        _scales.tridiagonal_scales(np.ones((2, 3)), np.ones((2, 3)), 4.0, np.ones((2, 2)), np.ones((1, 2)))
     with pytest.raises(ValueError, match="shape of diagonals"):
-        _scales.tridiagonal_scales(np.ones((2, 3)), np.ones((2, 2)), 4.0, np.ones(2), np.ones(2))
+        _scales.tridiagonal_scales(np.ones((2, 3)), np.ones((2, 2)), 4.0, np.ones((1, 2)), np.ones((1, 2)))

@@ -14,7 +14,7 @@ from sparsemix._engine.threads import Workers
 from sparsemix._heuristics.mixture import births as _births
 from sparsemix._heuristics.mixture.births import Births, mergers
 from sparsemix._heuristics.mixture.splitting import cut_gains
-from sparsemix._stats.families import GAUSSIANS
+from sparsemix._stats.families import GAUSSIANS, serial
 from sparsemix._stats.responsibilities import SparseResponsibilities
 
 pytestmark = few_epochs
@@ -204,7 +204,7 @@ def test_to_join_halves_of_a_cluster_gains_their_parameters(covariance_type):
         resp = SparseResponsibilities.from_labels(labels)
         stats = collect(model, Rows(X, None, model.shift), slice(0, 900), workers, given=resp)
         model.global_step(stats)
-    pairs, gains = mergers(model, stats)
+    pairs, gains = mergers(model, stats, serial)
     assert pairs[0].tolist() == [0, 1]
     assert 0.0 < gains[0] < 0.25 * 600 * np.log(2.0)
 

@@ -305,7 +305,7 @@ def gained(model, stats, rows, labels, hosts, workers):
     np.add.at(together, (labels[labels >= 0], hosts[labels >= 0]), 1.0)
     evidence_model = altered(model.evidence_model, table=model.table)
     born = of_labels(model, rows, labels, workers).take(np.arange(len(together)))
-    return cut_gains(evidence_model, stats.take(together.argmax(axis=1)), born)
+    return cut_gains(evidence_model, stats.take(together.argmax(axis=1)), born, workers.split)
 
 
 def of_labels(model, rows, labels, workers):
@@ -376,7 +376,7 @@ def merge(model, stats, gains, workers):
     model.renew_search()
     model.global_step(stats, workers.split)
     merged = []
-    for gain, (kept, lost), of_pair in zip(gains, *mergers(model, stats), strict=False):
+    for gain, (kept, lost), of_pair in zip(gains, *mergers(model, stats, workers.split), strict=False):
         if gain + of_pair <= 0.0:
             break
         stats.put([kept], stats.take([lost]), np.ones(1), kept=1.0)
@@ -385,7 +385,7 @@ def merge(model, stats, gains, workers):
     return merged
 
 
-def mergers(model, stats):
+def mergers(model, stats, split):
     """Candidate pairs for merges, each component in at most one, the best first; and their gains.
 
     A gain is minus the gain of the opposite split, minus the entropy that rows between both components lose. For an
@@ -395,7 +395,7 @@ def mergers(model, stats):
     pairs = neighbouring(gaussians, model.table)
     pairs = pairs[(stats["count"][pairs] >= FREE).all(axis=1)]
     evidence_model = altered(model.evidence_model, table=model.table)
-    gain = -merge_losses(evidence_model, stats, pairs)
+    gain = -merge_losses(evidence_model, stats, pairs, split)
     moments, natural, constants = expected_weights(gaussians, model.table)
 
     def expected(of, under):

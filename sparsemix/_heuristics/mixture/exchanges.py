@@ -51,7 +51,7 @@ def exchanged(learner, rows, labels, most, rng, workers, splitter=Splitting):
     gains[splitting.refused(parents, halves)] = -np.inf
     model.global_step(stats, workers.split)
     pairs = splitting.mergeable(model, stats)
-    lost = merge_losses(model, stats, pairs)
+    lost = merge_losses(model, stats, pairs, workers.split)
     after, n = labels.copy(), 0
     for kept, freed, cut in matched(pairs, lost, parents, gains, most):
         after[labels == freed] = kept

@@ -17,6 +17,7 @@ from sparsemix._heuristics.mixture import policy
 from sparsemix._heuristics.mixture.seeds import column_scales
 from sparsemix._models.mixture.candidates import PERIOD, CandidateLists, CandidateSearch, PairTable, nearest
 from sparsemix._stats.altered import altered
+from sparsemix._stats.families import serial
 from sparsemix._stats.responsibilities import SparseResponsibilities
 
 # Minimum number of components for lists of candidates, and their length.
@@ -97,9 +98,12 @@ class Splitting:
         """
         direction = self.rng.standard_normal((self.n, self.x.shape[1])).astype(np.float32)
         side = np.empty(len(order), dtype=bool)
-        for first, last in spans(starts):
+
+        def share(first, last):
             some = order[starts[first] : starts[last]]
             side[some] = self._span_side(some, starts[first : last + 1] - starts[first], direction[first:last])
+
+        self.workers.map(share, spans(starts))
         return side
 
     def _span_side(self, some, starts, direction):
@@ -122,7 +126,7 @@ class Splitting:
     def _outer_side(self, order, starts):
         """Whether a row is in the outer half of the rows of its component."""
         model = self.sized(self.n)
-        model.global_step(self._hard(self.labels, self.n))
+        model.global_step(self._hard(self.labels, self.n), self.workers.split)
         weights = self.pair_weights(model, starts, order)
         side = np.empty(len(weights), dtype=bool)
         side[order] = self._upper_half(-weights, self.labels[order], starts)
@@ -131,7 +135,7 @@ class Splitting:
     def pair_weights(self, model, starts, rows):
         """Weights of pairs of a row and a component, component by component."""
         table = PairTable(model.table)
-        return table.weights(table.rows(self.x), starts, rows)
+        return table.weights(table.rows(self.x), starts, rows, self.workers.split)
 
     def mergeable(self, model, stats):
         """Pairs (P, 2) of components that may be merged."""
@@ -173,7 +177,7 @@ class Splitting:
             if choice == choices:
                 break
             model = self.sized(2 * n)
-            model.global_step(stats)
+            model.global_step(stats, self.workers.split)
             weights = self.pair_weights(model, pair_starts, twice).reshape(2, -1)
             side = np.empty(len(order), dtype=bool)
             side[order] = weights[1] > weights[0]
@@ -185,9 +189,9 @@ class Splitting:
         halves = stats.take(np.arange(n)), stats.take(np.arange(n, 2 * n))
         model = self.sized(2 * n)
         if model.family.tied or self.plain.sparse:  # what components share enters the evidence
-            model.global_step(stats)
+            model.global_step(stats, self.workers.split)
         least = np.minimum(*(half["count"] for half in halves))
-        return np.where(least >= 0.5 * policy.POLICY.least_rows, cut_gains(model, *halves), -np.inf)
+        return np.where(least >= 0.5 * policy.POLICY.least_rows, cut_gains(model, *halves, self.workers.split), -np.inf)
 
     def stats(self):
         """Statistics of the current components, without ``base``."""
@@ -225,13 +229,13 @@ def spans(starts):
         first = last
 
 
-def cut_gains(model, first, second):
+def cut_gains(model, first, second, split=serial):
     """Gain in the bound under hard assignments if each component is split into ``first`` and ``second``.
 
     A model with a shared covariance must have its table.
     """
     if not model.family.tied:
-        return evidences(model, first) + evidences(model, second) - evidences(model, first + second)
+        return sum(evidences(model, half, split) for half in (first, second)) - evidences(model, first + second, split)
     counts = np.array([first["count"], second["count"]])
     means = [half["first"] / np.maximum(half["count"], 1e-30)[:, None] for half in (first, second)]
     apart = model.table.rows((means[1] - means[0]).astype(model.dtype)).astype(np.float64)
@@ -255,17 +259,17 @@ def pairs_of(partners):
     return np.unique(np.sort(pairs[pairs[:, 0] != pairs[:, 1]], axis=1), axis=0)
 
 
-def merge_losses(model, stats, pairs):
+def merge_losses(model, stats, pairs, split):
     """Loss in the bound under hard assignments if the components of each pair (P, 2) are merged."""
     first, second = (stats.take(each) for each in pairs.T)
     if model.family.tied:
         return cut_gains(model, first, second)
-    return evidences(model, stats)[pairs].sum(axis=1) - evidences(model, first + second)
+    return evidences(model, stats, split)[pairs].sum(axis=1) - evidences(model, first + second, split)
 
 
-def evidences(model, stats):
+def evidences(model, stats, split):
     """Contribution of each component to the bound under hard assignments, (K,)."""
-    return model.log_evidences(stats) + sizes(model, stats["count"])
+    return model.log_evidences(stats, split) + sizes(model, stats["count"])
 
 
 def sizes(model, counts):

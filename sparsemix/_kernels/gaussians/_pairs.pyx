@@ -80,7 +80,7 @@ def log_density(
     const real[::1] constants,      # IN  (K,)
     const Py_ssize_t[::1] starts,   # IN  (K + 1,) pairs of component k are starts[k] to starts[k + 1]
     const int[::1] rows,            # IN  (n_pairs,) their rows
-    real[::1] out,                  # OUT (n_pairs,) constants[k] - 0.5 |R_k x - o_k|^2
+    real[::1] out,                  # OUT (n_pairs,) constants[k] - 0.5 |R_k x - o_k|^2, for pairs of these components
 ):
     """Log densities of pairs; the result of a pair does not depend on the other pairs."""
     cdef sparsemix_pairs s
@@ -97,8 +97,8 @@ def log_density(
         raise ValueError(
             f"factors must hold {n_components} x {s.factor_size} numbers, offsets {n_components} x {s.offset_size}"
         )
-    if starts.shape[0] != n_components + 1 or starts[0] != 0 or starts[n_components] != rows.shape[0]:
-        raise ValueError("starts must lead from 0 to the number of pairs")
+    if starts.shape[0] != n_components + 1 or starts[0] < 0 or starts[n_components] > rows.shape[0]:
+        raise ValueError("starts must lead from 0 at least to the number of pairs at most")
     if out.shape[0] != rows.shape[0]:
         raise ValueError("out must be (n_pairs,)")
     if rows.shape[0] == 0:

@@ -63,19 +63,24 @@ def tridiagonal_scales(
     const double[:, ::1] diagonals,  # IN  (K, D)
     const double[:, ::1] squares,    # IN  (K, D) squares of the off-diagonal entries, D - 1 used
     double prior_dof,                # IN  nu0
-    const double[::1] dofs,          # IN  (K,) nu_k
-    double[::1] scales,              # OUT (K,) s_k >= 1 that maximises nu0 D log(s) - nu_k log det (s + T_k)
+    const double[:, ::1] dofs,       # IN  (n, K) nu_k, n of each matrix
+    double[:, ::1] scales,           # OUT (n, K) s_k >= 1 that maximises nu0 D log(s) - nu_k log det (s + T_k)
 ):
     """Scales for tridiagonal matrices."""
-    cdef Py_ssize_t k
+    cdef Py_ssize_t i, k
     cdef int d = diagonals.shape[1]
-    if dofs.shape[0] != diagonals.shape[0] or scales.shape[0] != diagonals.shape[0]:
-        raise ValueError(f"{diagonals.shape[0]} matrices need as many dofs and scales")
+    check_dofs(dofs, scales, diagonals.shape[0])
     if squares.shape[0] != diagonals.shape[0] or squares.shape[1] != d:
         raise ValueError("squares must have the shape of diagonals")
     with nogil:
         for k in range(diagonals.shape[0]):
-            scales[k] = best_scale(&diagonals[k, 0], &squares[k, 0], d, prior_dof, dofs[k])
+            for i in range(dofs.shape[0]):
+                scales[i, k] = best_scale(&diagonals[k, 0], &squares[k, 0], d, prior_dof, dofs[i, k])
+
+
+cdef check_dofs(const double[:, ::1] dofs, double[:, ::1] scales, Py_ssize_t n):
+    if dofs.shape[1] != n or scales.shape[1] != n or dofs.shape[0] != scales.shape[0]:
+        raise ValueError(f"{n} matrices need as many dofs and scales")
 
 
 def scales_of(
@@ -83,8 +88,8 @@ def scales_of(
     const double[::1] prior,         # IN  (D (D + 1) / 2) B0
     double[:, ::1] whitening,        # IN  (D, D) W, lower triangular, W B0 W^T = 1
     double prior_dof,                # IN  nu0
-    const double[::1] dofs,          # IN  (K,) nu_k
-    double[::1] scales,              # OUT (K,) s_k >= 1 that maximises nu0 D log(s) - nu_k log det (s B0 + M_k - B0)
+    const double[:, ::1] dofs,       # IN  (n, K) nu_k, n of each matrix
+    double[:, ::1] scales,           # OUT (n, K) s_k >= 1 that maximises nu0 D log(s) - nu_k log det (s B0 + M_k - B0)
     Py_ssize_t first=0,              # IN  matrices first to last only
     Py_ssize_t last=-1,              # IN  -1 for all
 ):
@@ -94,8 +99,7 @@ def scales_of(
     cdef double one = 1.0
     if matrices.shape[1] != d * (d + 1) // 2 or prior.shape[0] != matrices.shape[1] or whitening.shape[1] != d:
         raise ValueError(f"matrices and prior need {d * (d + 1) // 2} numbers, whitening {d} x {d}")
-    if dofs.shape[0] != n_components or scales.shape[0] != n_components:
-        raise ValueError(f"{n_components} matrices need as many dofs and scales")
+    check_dofs(dofs, scales, n_components)
     if last < 0:
         last = n_components
     if not 0 <= first <= last <= n_components:
@@ -115,4 +119,5 @@ def scales_of(
             dsytrd(b"U", &d, &square[0, 0], &d, &rows[0, 0], &rows[1, 0], &rows[2, 0], &work[0], &size, &info)
             for i in range(d - 1):
                 rows[3, i] = rows[1, i] * rows[1, i]
-            scales[k] = best_scale(&rows[0, 0], &rows[3, 0], d, prior_dof, dofs[k])
+            for i in range(dofs.shape[0]):
+                scales[i, k] = best_scale(&rows[0, 0], &rows[3, 0], d, prior_dof, dofs[i, k])

@@ -18,6 +18,7 @@ from sparsemix._models.mixture.missing import IncompletePairs, IncompleteTable
 from sparsemix._models.mixture.screen import Screen, suits
 from sparsemix._stats import symmetric
 from sparsemix._stats.altered import altered
+from sparsemix._stats.families import serial
 
 # Number of neighbours of each listed component, and of random components, that a row tries.
 NEIGHBOURS = 8
@@ -33,7 +34,7 @@ PERIOD = 8
 SHARE_ONCE = 0.25
 ROUNDS = 2
 # Tile sizes in rows and in pairs of a row and a component; rows that are seen once have many more pairs.
-TILE = 1 << 13
+TILE = 1 << 11
 TILE_ONCE = 1 << 10
 MOST_PAIRS = 1 << 20
 # Neighbours are recomputed after this times K^1.5 rows.
@@ -256,10 +257,16 @@ class PairTable:
         """The screen of the table."""
         return Screen(self.kernel)
 
-    def weights(self, x, starts, rows):
+    def weights(self, x, starts, rows, split=serial):
         """Weights of pairs, component by component."""
-        out = np.empty(len(rows), dtype=x.dtype)
-        _pairs.log_density(self.shape, x, self.factors, self.offsets, self.constants, starts, rows, out)
+        out, size = np.empty(len(rows), dtype=x.dtype), len(self.factors) // max(1, len(self.constants))
+
+        def share(first, last):
+            some, factors = slice(first, last), self.factors[first * size : last * size]
+            part = self.offsets[some], self.constants[some], starts[first : last + 1]
+            _pairs.log_density(self.shape, x, factors, *part, rows, out)
+
+        split(share, len(self.constants))
         if self.complete is not None:
             self.complete(x, starts, rows, out)
         return out

@@ -273,9 +273,8 @@ class VariationalMixture(MixtureModel):
         post = self.unscaled(stats)
         if not self.learn_scales:
             return post, np.ones(1 if self.family.tied else stats.n_components)
-        scales = np.minimum(self.family.prior_scales(self.prior, post, split), LARGEST_SCALE)
+        scales, wider = np.minimum(self.family.prior_scales(self.prior, post, split, self.n_means), LARGEST_SCALE)
         if self.n_means and (scales < self.usual_scale).any():
-            wider = self.family.prior_scales(self.prior, post, split, self.n_means)
             grows = np.atleast_1d(post.dof <= self.prior.dof + self.n_means)  # too few rows for any limit from above
             scales = np.maximum(scales, np.where(grows, self.usual_scale, np.minimum(wider, self.usual_scale)))
         return self.family.rescaled(self.prior, post, scales), scales
@@ -290,9 +289,9 @@ class VariationalMixture(MixtureModel):
         less = np.log(np.minimum(scales / self.usual_scale, 1.0))
         return self.family.log_shares(self.prior, scales) + 0.5 * self.family.n_features * self.n_means * less
 
-    def log_evidences(self, stats):
+    def log_evidences(self, stats, split=serial):
         """Contribution of each component's rows to the bound, up to their number times log 2 pi, (K,); not if tied."""
-        post, scales = self.learned(stats)
+        post, scales = self.learned(stats, split)
         family = self.family
         return family.log_normalizers(post) - family.log_normalizers(self.prior) + self._log_shares(scales)
 
@@ -388,7 +387,7 @@ class LinearMixture(MixtureModel):
     def _moments(self, expected, stats):  # noqa: ARG002
         return stats if self.search.sparse else self.family.moments(self.parameters)
 
-    def log_evidences(self, stats):
+    def log_evidences(self, stats, split=serial):  # noqa: ARG002
         """See VariationalMixture; at the concentrations of the last step."""
         return self.family.log_evidences(stats, self.parameters)
 

@@ -134,10 +134,10 @@ class GaussianFamily(Structured, ABC):
         return replace(post, scale=post.scale + counts[:, None] * blur)
 
     def prior_scales(self, prior, post, split=serial, n_means=0.0):
-        """s_k >= 1, (K,), or (1,) if tied: multiplying the scale B_0 of a prior by s_k maximises its evidence.
+        """s_k >= 1, (2, K), or (2, 1) if tied: multiplying the scale B_0 of a prior by s_k maximises its evidence.
 
         ``post`` is prior + statistics. Only families with ``has_scales``: a covariance has several entries, which the
-        prior couples. With ``n_means`` the evidence is multiplied by s_k^(D n_means / 2).
+        prior couples. In the second row the evidence is multiplied by s_k^(D n_means / 2).
         """
         raise NotImplementedError
 
@@ -151,8 +151,8 @@ class GaussianFamily(Structured, ABC):
         return 0.5 * self.n_features * prior.dof * np.log(scales) if self.has_scales else np.zeros(len(scales))
 
     def dof_of_scales(self, prior, post, n_means):
-        """Degrees of freedom of each posterior, in units in which nu_0 + ``n_means`` is nu_0."""
-        return np.atleast_1d(post.dof * (prior.dof / (prior.dof + n_means)))
+        """Degrees of freedom of each posterior, (2, K); in the second row in units in which nu_0 + n_means is nu_0."""
+        return np.stack([np.atleast_1d(post.dof * (prior.dof / (prior.dof + n))) for n in (0.0, n_means)])
 
     @abstractmethod
     def expected(self, post):

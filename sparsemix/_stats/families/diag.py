@@ -69,7 +69,7 @@ class DiagonalGaussian(GaussianFamily):
 
     def prior_scales(self, prior, post, split=serial, n_means=0.0):  # noqa: ARG002
         """See GaussianFamily."""
-        scales = np.empty(len(post.scale))
+        scales = np.empty((2, len(post.scale)))
         spectra = post.scale / prior.scale - 1.0
         dof = self.dof_of_scales(prior, post, n_means)
         _scales.tridiagonal_scales(spectra, np.zeros_like(spectra), float(prior.dof[0]), dof, scales)

@@ -115,12 +115,12 @@ def prior_scale(data, dof, covariance, d):
 
 
 def best_scales(prior, matrices, prior_dof, dofs, split):
-    """Scales of a prior's packed matrix that maximise the evidence of posteriors (K, D (D + 1) / 2)."""
+    """Scales of a prior's packed matrix that maximise the evidence of posteriors (K, D (D + 1) / 2); shape of dofs."""
     basis = np.linalg.cholesky(symmetric.unpack(prior))
     whitening = np.ascontiguousarray(solve_triangular(basis, np.eye(len(basis)), lower=True))
-    scales = np.empty(len(matrices))
+    scales = np.empty(dofs.shape)
     given = matrices, prior, whitening, prior_dof, dofs, scales
-    split(lambda first, last: _scales.scales_of(*given, first, last), len(scales))
+    split(lambda first, last: _scales.scales_of(*given, first, last), len(matrices))
     return scales
 
 

@@ -80,7 +80,7 @@ class TiedGaussian(PackedCovariances, GaussianFamily):
         return TiedNormalWishart(mean, kappa, prior.dof + float(stats["count"].sum()), scale)
 
     def prior_scales(self, prior, post, split=serial, n_means=0.0):
-        """See GaussianFamily; one scale, (1,)."""
+        """See GaussianFamily; one scale."""
         return best_scales(prior.scale, post.scale[None], prior.dof, self.dof_of_scales(prior, post, n_means), split)
 
     def blurred(self, post, counts, blur):

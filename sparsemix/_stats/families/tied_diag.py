@@ -75,8 +75,8 @@ class TiedDiagonalGaussian(GaussianFamily):
         return TiedNormalGamma(mean, kappa, prior.dof + self.n_shared * float(stats["count"].sum()), scale)
 
     def prior_scales(self, prior, post, split=serial, n_means=0.0):  # noqa: ARG002
-        """See GaussianFamily; one scale, (1,)."""
-        spectra, scales = (post.scale / prior.scale - 1.0)[None], np.empty(1)
+        """See GaussianFamily; one scale."""
+        spectra, scales = (post.scale / prior.scale - 1.0)[None], np.empty((2, 1))
         dof = self.dof_of_scales(prior, post, n_means)
         _scales.tridiagonal_scales(spectra, np.zeros_like(spectra), prior.dof, dof, scales)
         return scales
