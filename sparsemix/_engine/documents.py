@@ -83,10 +83,14 @@ class DocumentBlock:
 
     def lengths(self):
         """Tokens of each document, (n,) float64."""
-        sums = np.concatenate([[0.0], np.cumsum(self.counts, dtype=np.float64)])
-        return sums[self.indptr[1:]] - sums[self.indptr[:-1]]
+        return self._lengths
 
     # -- computed on first use, or ahead of time for the next block
+
+    @cached_property
+    def _lengths(self):
+        sums = np.concatenate([[0.0], np.cumsum(self.counts, dtype=np.float64)])
+        return sums[self.indptr[1:]] - sums[self.indptr[:-1]]
 
     @cached_property
     def n_tokens(self):

@@ -103,7 +103,7 @@ def start_topics(method, model, documents, totals, rng, workers, verbose):
     if not isinstance(method, str):
         return given_topics(method, model)
     if method == "random":
-        return _start.random_topics(model, totals, rng)
+        return _start.random_topics(model, totals, rng, workers.split)
     if method == "bregman":
         return _start.bregman_topics(model, documents, totals, rng)
     return _start.smoothed_em_topics(model, documents, rng, workers, verbose)

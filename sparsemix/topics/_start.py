@@ -11,10 +11,13 @@ from sparsemix._engine.monitor import Monitor
 from sparsemix._engine.schedules import Memoized
 from sparsemix._models.topics.variational_model import TopicModel
 from sparsemix._models.topics.word_prior import WORDS
+from sparsemix._stats.families import serial
 from sparsemix._stats.packed_counts import PackedCounts
 
 # Shape of the Gamma noise around the word frequencies of the corpus.
 NOISE_SHAPE = 30.0
+# Parts of the vocabulary with random numbers for each, which threads share out.
+NOISE_PARTS = 16
 # Documents among which Bregman k-means++ chooses.
 SEED_DOCUMENTS = 5_000
 # Documents per topic, if topics are initialised as documents.
@@ -56,10 +59,18 @@ def trim(stats, smallest):
     stats["count"] = totals
 
 
-def random_topics(model, word_totals, rng):
+def random_topics(model, word_totals, rng, split=serial):
     """The word frequencies of the corpus with independent noise for each topic."""
-    noise = rng.standard_gamma(NOISE_SHAPE, (model.n_words, model.n_components), dtype=np.float32)
-    noise *= word_totals[:, None].astype(np.float32)
+    noise, n_words = np.empty((model.n_words, model.n_components), dtype=np.float32), model.n_words
+    totals, parts = word_totals[:, None].astype(np.float32), rng.spawn(NOISE_PARTS)
+
+    def share(first, last):
+        for part in range(first, last):
+            words = slice(n_words * part // NOISE_PARTS, n_words * (part + 1) // NOISE_PARTS)
+            parts[part].standard_gamma(NOISE_SHAPE, dtype=np.float32, out=noise[words])
+            noise[words] *= totals[words]
+
+    split(share, NOISE_PARTS)
     return noise
 
 
@@ -126,7 +137,7 @@ def smoothed_em_topics(model, documents, rng, workers, verbose=0):
         posterior_means=True,
     )  # fmt: skip
     totals = subset.word_totals()
-    initial = stats_of(em, random_topics(em, totals, rng), subset, totals.sum())
+    initial = stats_of(em, random_topics(em, totals, rng, workers.split), subset, totals.sum())
     schedule = Memoized(size, -(-size // EM_BATCHES), rng)
     n_epochs = EM_PASSES if size == documents.n_rows else EM_PASSES_OF_SUBSET
     monitor = Monitor(n_epochs, 0.0, schedule, verbose, f"start from {size} documents:")

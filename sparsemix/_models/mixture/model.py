@@ -17,6 +17,8 @@ from sparsemix._stats.weights import MaximumLikelihoodWeights
 LARGEST_SCALE = 1e150  # maximum factor of a prior, so that sums stay finite
 # Maximum numbers of rows and of weights in a tile of sparse rows.
 SPARSE_TILE, SPARSE_WEIGHTS = 1 << 11, 1 << 22
+# Pieces of the sums of a chunk for each thread: a thread that has ended one takes the next.
+PIECES = 4
 
 
 @dataclass(frozen=True)
@@ -160,17 +162,20 @@ class MixtureModel:
             x, _ = annotated.split(x, self.family.n_features + self.noise)
         _accumulate.add_counts(groups.starts, groups.resp, stats["count"])
         stats["mass"] += len(x) if sample_weight is None else sample_weight.sum()
-        stats["entropy"] += resp.entropy(sample_weight)
-        if self.background is not None:
-            more, sample_weight = self.background.of_rows(x, resp, sample_weight)
-            stats["entropy"] += more
-        if self.noise or (self.incomplete and missing.is_missing(x) is not None):
-            missing.accumulate(self, x, groups, stats, workers)
-            return
-        self.family.accumulate_shared(stats, x, groups, sample_weight)
-        workers.map(
-            lambda first, last: self.family.accumulate(stats, x, groups, first, last), groups.shares(workers.n_jobs)
-        )
+        entropy, given = [], sample_weight
+        with workers.meanwhile(lambda: entropy.append(resp.entropy(given))):
+            if self.background is not None:
+                more, sample_weight = self.background.of_rows(x, resp, sample_weight)
+                stats["entropy"] += more
+            if self.noise or (self.incomplete and missing.is_missing(x) is not None):
+                missing.accumulate(self, x, groups, stats, workers)
+            else:
+                self.family.accumulate_shared(stats, x, groups, sample_weight)
+                workers.map(
+                    lambda first, last: self.family.accumulate(stats, x, groups, first, last),
+                    groups.shares(PIECES * workers.n_jobs),
+                )
+        stats["entropy"] += entropy[0]
 
     def _make_table(self, expected, stats, split):
         """Make the table and the search for the next local steps from the expected log likelihood."""

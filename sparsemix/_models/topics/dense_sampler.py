@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -78,7 +79,7 @@ class DenseSampler:
         """Documents per tile and per chunk. A step has chunks of about the same size."""
         n_documents = max(1.0, CHUNK_NUMBERS / (rows.entries * model.n_components))
         step = model.step_rows or model.batch_size or n_documents
-        return int(min(64, n_documents)), math.ceil(step / math.ceil(step / n_documents))
+        return int(min(64, n_documents)), math.ceil(step / max(1, round(step / n_documents)))
 
     def forget(self):
         """Free all memory."""
@@ -108,7 +109,7 @@ class DenseSampler:
     def visit(self, model, x, resp, scratch, numbers, memory):  # noqa: ARG002
         """Sweep over each document of a chunk, from its remembered topics or from equal shares.
 
-        Returns the topics of its tokens, if alpha is learned from them.
+        Returns a function that makes the topics of its tokens, if alpha is learned from them.
         """
         lengths, doc_topic = x.lengths(), np.empty((len(x), model.n_components), dtype=model.dtype)
         parts = [(0, len(x), False)] if memory is None else memory.recall_tiles(numbers, doc_topic, model.tile)
@@ -120,7 +121,7 @@ class DenseSampler:
         if memory is not None:
             self._workers.share(lambda pool: memory.remember(numbers, doc_topic, model.tile, pool))
         learns = model.learn_alpha and model.sampler is not model.first_sampler
-        return TokenTopics.of_rows(doc_topic) if learns else None
+        return partial(TokenTopics.of_rows, doc_topic) if learns else None
 
     def _sweep(self, model, x, resp, doc_topic, known):
         """Sweep over documents that are all remembered, or none."""
@@ -135,6 +136,10 @@ class DenseSampler:
                 self.n_sweeps, _scvb.EXCLUDE[exclude], rates, doc_topic, resp.values, x.longest_first, memory, pool,
             )
         )  # fmt: skip
+
+    def later(self, resp, work):  # noqa: ARG002
+        """Do some work at once."""
+        work()
 
     def take_back(self, resp):
         """Nothing: the memory is kept already."""

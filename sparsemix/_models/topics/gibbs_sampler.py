@@ -145,7 +145,7 @@ class GibbsSampler:
     def visit(self, model, x, resp, scratch, numbers, memory):  # noqa: ARG002
         """Sweep over each document of a chunk, starting at its last samples, or else at its remembered topics.
 
-        Returns the topics of its tokens.
+        Returns a function that makes the topics of its tokens.
         """
         starts, dtype = x.sample_starts, _split.state_dtype(model.n_components)
         if memory is None:
@@ -165,7 +165,7 @@ class GibbsSampler:
         resp.workspaces.extend(workspaces)
         if memory is not None:
             resp.afterwards.append(partial(memory.remember_states, numbers, states, starts, model.tile))
-        return TokenTopics.of_samples(x, states) if model.learn_alpha else None
+        return partial(TokenTopics.of_samples, x, states) if model.learn_alpha else None
 
     def _workspace(self, model):
         return self._workspaces.pop() if self._workspaces else _split.Workspace(model.n_components)
@@ -181,6 +181,10 @@ class GibbsSampler:
         sums, totals = sums.rows()
         stats["count"] += totals
         stats.replace("word_topic", added(old, sums, 1.0))
+
+    def later(self, resp, work):
+        """Do some work while threads compute the sums."""
+        resp.afterwards.append(work)
 
     def take_back(self, resp):
         """Keep memory for other chunks: page faults of new memory take as long as writing to it."""

@@ -74,7 +74,7 @@ class StochasticCollapsedModel:
         self.prior_mass = None  # A, if learned from documents that the topics have not seen
         self.unseen = False  # the documents of this visit are not in the counts
         self.n_forming = 0  # documents of a fit that are visited before alpha is learned
-        self._tokens = {}  # token topics of the tiles of a chunk, by first row
+        self._tokens = {}  # functions that make the token topics of the tiles of a chunk, by first row
         self.stats = None
         self.random_documents = False
         self.batch_size = None  # of a fit
@@ -178,25 +178,34 @@ class StochasticCollapsedModel:
             mass=x.n_tokens if sample_weight is None else sample_weight @ x.lengths(),
             documents=len(x) if sample_weight is None else sample_weight.sum(),
         )
-        self.n_visited += len(x)
         if self.learn_alpha:
-            stats.add_to(**self.draws_of(x, sample_weight))
+            draws = self.draws_of(x, sample_weight)
+            self.sampler.later(resp, lambda: stats.add_to(**draws()))
+        self.n_visited += len(x)
         self.sampler.accumulate(self, x, resp, sample_weight, stats, workers)
 
     def draws_of(self, x, weight):
-        """Statistics of alpha of a chunk. Densely visited documents at the beginning leave alpha unchanged."""
-        weight = np.ones(len(x)) if weight is None else weight
-        per_prior = weight @ draws_for_prior(self.doc_topic_prior, x.lengths())
-        if self.sampler is self.first_sampler:
-            return {"per_prior": per_prior, "draws": per_prior * self.doc_topic_prior}
-        draws, first = np.zeros(self.n_components), 0
-        for number in sorted(self._tokens):
-            tokens = self._tokens[number]
-            last = first + len(tokens.indptr) - 1
-            draws += tokens.draws(weight[first:last], self.doc_topic_prior)
-            first = last
+        """A function that computes the statistics of alpha of a chunk.
+
+        Densely visited documents at the beginning leave alpha unchanged.
+        """
+        weight, prior = np.ones(len(x)) if weight is None else weight, self.doc_topic_prior
+        tokens, first_visits = self._tokens, self.sampler is self.first_sampler
         self._tokens = {}
-        return {"per_prior": per_prior, "draws": draws}
+
+        def compute():
+            per_prior = weight @ draws_for_prior(prior, x.lengths())
+            if first_visits:
+                return {"per_prior": per_prior, "draws": per_prior * prior}
+            draws, first = np.zeros(self.n_components), 0
+            for number in sorted(tokens):
+                of_tile = tokens[number]()
+                last = first + len(of_tile.indptr) - 1
+                draws += of_tile.draws(weight[first:last], prior)
+                first = last
+            return {"per_prior": per_prior, "draws": draws}
+
+        return compute
 
     # -- global step
 

@@ -1,6 +1,7 @@
 """Visits of documents with a few sampled topics per word: Metropolis-Hastings-Walker chains."""
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from scipy import sparse
@@ -136,7 +137,10 @@ class WalkerSampler(TableSampler):
         return _mhw.ChainWorkspace(model.n_components, self.n_samples)
 
     def visit(self, model, x, resp, scratch, numbers, memory):
-        """Sweep over each document of a tile, from its remembered topics or from none. Return the topics of tokens."""
+        """Sweep over each document of a tile, from its remembered topics or from none.
+
+        Returns a function that makes the topics of its tokens, if alpha is learned.
+        """
         start, states = (None, None) if memory is None else memory.recall_sparse(numbers)
         known = states is not None or start is not None
         states = np.full(len(x.indices), -1, dtype=np.int32) if states is None else states.astype(np.int32)
@@ -163,7 +167,12 @@ class WalkerSampler(TableSampler):
         if memory is not None:
             memory.remember_sparse(numbers, indptr, topics[: indptr[-1]], values[: indptr[-1]], states)
         # one sample per word: several, each for a part of its tokens, would be smoother than counts
-        return TokenTopics(x.indptr, np.ascontiguousarray(samples[:, -1]), x.counts) if model.learn_alpha else None
+        tokens = partial(TokenTopics, x.indptr, np.ascontiguousarray(samples[:, -1]), x.counts)
+        return tokens if model.learn_alpha else None
+
+    def later(self, resp, work):  # noqa: ARG002
+        """Do some work at once."""
+        work()
 
     def take_back(self, resp):
         """Nothing is kept."""

@@ -66,7 +66,7 @@ def draws(model, rows, batches, workers):
         resp, x = respond(model, rows, batch, workers)
         weight = rows.weight(batch)
         sums["documents"] += len(x) if weight is None else weight.sum()
-        for name, value in model.draws_of(x, weight).items():
+        for name, value in model.draws_of(x, weight)().items():
             sums[name] += value
         model.sampler.take_back(resp)
     return sums

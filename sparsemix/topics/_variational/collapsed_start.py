@@ -48,7 +48,7 @@ def collapsed_topics(model, documents, rng, workers, verbose=0, prior=None):
     totals = subset.word_totals()
     n_tokens = float(totals.sum())
     if n_tokens == 0.0:  # all documents of the subset are empty
-        return _start.random_topics(model, documents.word_totals(), rng)
+        return _start.random_topics(model, documents.word_totals(), rng, workers.split)
     batch = int(np.clip(min(TOKENS_A_TOPIC * model.n_components * subset.mass / n_tokens, size / LEAST_STEPS), *BATCH))
     rates = LearningRates(TOKEN_STEPS[1], TOKEN_STEPS[0])
     packed = model.n_components > DENSE_SUMS
@@ -61,7 +61,8 @@ def collapsed_topics(model, documents, rng, workers, verbose=0, prior=None):
         topics = _start.topics_of_documents(collapsed, subset, rng)
         initial = _start.packed_stats_of(collapsed, topics, subset, n_tokens)
     else:
-        initial = _start.stats_of(collapsed, _start.random_topics(collapsed, totals, rng), subset, n_tokens)
+        topics = _start.random_topics(collapsed, totals, rng, workers.split)
+        initial = _start.stats_of(collapsed, topics, subset, n_tokens)
     if prior is not None:
         holding(initial, prior.scaled(n_tokens / documents.word_totals().sum()))
     n_iter = max(EPOCHS, n_epochs(n_tokens / subset.mass, n_tokens) // 2)
