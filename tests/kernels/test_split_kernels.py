@@ -431,15 +431,23 @@ def test_sparse_sums_are_the_whole_ones_on_average(instruction_set, weighted, ow
     assert np.abs(drawn.toarray() - whole).sum() > 0.3 * whole.sum()
 
 
-def test_documents_do_not_depend_on_each_other():
-    problem = Problem(20, n_words=30)
-    states = problem.fresh()
-    together = problem.run(2, states)
+@pytest.mark.parametrize(("n_components", "n_words"), [(20, 30), (700, 600)])
+def test_documents_do_not_depend_on_each_other(n_components, n_words):
+    """The records of the larger documents fill several blocks of memory."""
+
+    def problem():
+        out = Problem(n_components, n_words=n_words)
+        out.alpha[:] = 1.0 if n_words > 30 else out.alpha
+        return out
+
+    whole = problem()
+    states = whole.fresh()
+    together = whole.run(2, states)
     alone, at = np.zeros(together.shape), 0
-    for d, (first, last) in enumerate(problem.documents()):
-        one = Problem(20, n_words=30)
-        one.indptr, one.numbers = np.array([0, last - first]), problem.numbers[d : d + 1]
-        one.indices, one.counts = problem.indices[first:last], problem.counts[first:last]
+    for d, (first, last) in enumerate(whole.documents()):
+        one = problem()
+        one.indptr, one.numbers = np.array([0, last - first]), whole.numbers[d : d + 1]
+        one.indices, one.counts = whole.indices[first:last], whole.counts[first:last]
         own = one.fresh()
         alone += one.run(2, own)
         np.testing.assert_array_equal(own, states[at : at + len(own)])

@@ -62,6 +62,9 @@ typedef struct {
     double base;            /* (offset + topic_word_prior) / factor: added to every count of the table */
 } sparsemix_split_settings;
 
+/* Least size of a block of records: pages without records do not become resident. */
+#define SPARSEMIX_BLOCK_BYTES ((size_t)1 << 21)
+
 /* The record of an entry: count times gamma on the document's topics; a separate array holds the fixed part's share. */
 typedef struct {
     int64_t values, topics, n; /* addresses, and how many there are */
@@ -93,9 +96,39 @@ static inline int sparsemix_grow(sparsemix_array *array, size_t used, size_t siz
     return 0;
 }
 
+/* Blocks filled one after the other. What is in them does not move, and the next visit fills the same blocks. */
+typedef struct {
+    sparsemix_array *blocks;
+    size_t n, current; /* blocks, and the one that is being filled */
+    size_t used;       /* bytes of it */
+} sparsemix_arena;
+
+/* ``size`` bytes after those in use, which begin with the first ``kept`` bytes there; NULL if out of memory. The bytes
+ * are in use once the caller adds their size to ``used``. */
+static inline char *sparsemix_extend(sparsemix_arena *arena, size_t kept, size_t size)
+{
+    const size_t least = size > SPARSEMIX_BLOCK_BYTES ? size : SPARSEMIX_BLOCK_BYTES;
+    const char *old = arena->n ? arena->blocks[arena->current].start + arena->used : NULL;
+    const int in_place = arena->n && arena->used == 0;
+    if (arena->n && arena->used + size <= arena->blocks[arena->current].size)
+        return (char *)old;
+    arena->current += arena->used > 0;
+    arena->used = 0;
+    if (arena->current == arena->n) {
+        sparsemix_array *blocks = realloc(arena->blocks, (arena->n + 1) * sizeof *blocks);
+        if (!blocks)
+            return NULL;
+        arena->blocks = blocks;
+        memset(blocks + arena->n++, 0, sizeof *blocks);
+    }
+    if (sparsemix_grow(arena->blocks + arena->current, in_place ? kept : 0, least))
+        return NULL;
+    if (kept && !in_place)
+        memcpy(arena->blocks[arena->current].start, old, kept);
+    return arena->blocks[arena->current].start;
+}
+
 enum {
-    SPARSEMIX_SPLIT_VALUES, /* rows of all documents of a tile */
-    SPARSEMIX_SPLIT_LISTS,  /* topics of all documents of a tile */
     SPARSEMIX_SPLIT_PLACES, /* slots of a document's samples */
     SPARSEMIX_SPLIT_NOW,
     SPARSEMIX_SPLIT_START,
@@ -103,7 +136,6 @@ enum {
     SPARSEMIX_SPLIT_TOPIC,
     SPARSEMIX_SPLIT_BORN,
     SPARSEMIX_SPLIT_FREE,
-    SPARSEMIX_SPLIT_DOCUMENTS, /* visited with this scratch memory */
     SPARSEMIX_SPLIT_ARRAYS
 };
 
@@ -112,16 +144,19 @@ enum { SPARSEMIX_SPLIT_OK, SPARSEMIX_SPLIT_NO_MEMORY, SPARSEMIX_SPLIT_NO_TOPIC }
 /* Scratch memory of a thread, which also holds the records of its documents. */
 typedef struct {
     sparsemix_array arrays[SPARSEMIX_SPLIT_ARRAYS];
-    size_t values, lists; /* bytes in use */
-    ptrdiff_t n_slots;    /* allocated */
-    int *slot;            /* (K,) slot of each topic of the current document; or -1 */
+    sparsemix_arena arena; /* rows and topics of all its documents */
+    ptrdiff_t n_slots;     /* allocated */
+    int *slot;             /* (K,) slot of each topic of the current document; or -1 */
 } sparsemix_split_work;
 
 static inline void sparsemix_split_free(sparsemix_split_work *work)
 {
-    int i;
+    size_t i;
     for (i = 0; i < SPARSEMIX_SPLIT_ARRAYS; i++)
         free(work->arrays[i].raw);
+    for (i = 0; i < work->arena.n; i++)
+        free(work->arena.blocks[i].raw);
+    free(work->arena.blocks);
     free(work->slot);
     memset(work, 0, sizeof *work);
 }

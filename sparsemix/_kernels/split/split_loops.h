@@ -37,7 +37,6 @@ TARGET static inline REAL SPARSEMIX_NAME(count)(const SPLIT *d, ptrdiff_t word, 
 TARGET static void SPARSEMIX_NAME(point)(SPLIT *d)
 {
     const sparsemix_array *a = d->work->arrays;
-    d->rows = (REAL *)(a[SPARSEMIX_SPLIT_VALUES].start + d->work->values);
     d->places = (int *)a[SPARSEMIX_SPLIT_PLACES].start;
     d->now = (REAL *)a[SPARSEMIX_SPLIT_NOW].start;
     d->start = (REAL *)a[SPARSEMIX_SPLIT_START].start;
@@ -70,13 +69,10 @@ TARGET static int SPARSEMIX_NAME(reserve)(SPLIT *d, ptrdiff_t n)
 TARGET static int SPARSEMIX_NAME(widen)(SPLIT *d, ptrdiff_t n)
 {
     const ptrdiff_t old = d->stride, stride = PADDED(n > old + old / 2 ? n : old + old / 2);
-    sparsemix_array *values = d->work->arrays + SPARSEMIX_SPLIT_VALUES;
+    const size_t kept = d->n_types * old * sizeof(REAL), size = d->n_types * stride * sizeof(REAL);
     ptrdiff_t u, j;
-    if (SPARSEMIX_NAME(reserve)(d, stride)
-        || sparsemix_grow(values, d->work->values + d->n_types * old * sizeof(REAL),
-                          d->work->values + d->n_types * stride * sizeof(REAL)))
+    if (SPARSEMIX_NAME(reserve)(d, stride) || !(d->rows = (REAL *)sparsemix_extend(&d->work->arena, kept, size)))
         return -1;
-    SPARSEMIX_NAME(point)(d);
     for (u = d->n_types - 1; u >= 0; u--) {
         memmove(d->rows + u * stride, d->rows + u * old, old * sizeof(REAL));
         memset(d->rows + u * stride + old, 0, (stride - old) * sizeof(REAL));
@@ -400,12 +396,31 @@ TARGET static ptrdiff_t SPARSEMIX_NAME(recall)(SPLIT *d, sparsemix_states states
     return i;
 }
 
-/* One document; changes its samples in place. Its records hold offsets into the arrays of the scratch memory. */
+/* Keep rows and topics of the current document until the next visit, and point its records to them. */
+TARGET static int SPARSEMIX_NAME(keep_records)(SPLIT *d)
+{
+    sparsemix_arena *arena = &d->work->arena;
+    const size_t size = PADDED(d->n_slots) * sizeof(int); /* so that the next rows are aligned */
+    char *topics;
+    ptrdiff_t u;
+    arena->used += d->n_types * d->stride * sizeof(REAL);
+    topics = sparsemix_extend(arena, 0, size);
+    if (!topics)
+        return -1;
+    if (d->n_slots > 0) /* if the first document has no words, nothing is allocated yet */
+        memcpy(topics, d->topic, d->n_slots * sizeof(int));
+    arena->used += size;
+    for (u = 0; u < d->n_types; u++) {
+        d->records[u].values = (int64_t)(intptr_t)(d->rows + u * d->stride);
+        d->records[u].topics = (int64_t)(intptr_t)topics;
+    }
+    return 0;
+}
+
+/* One document; changes its samples in place. */
 TARGET static int SPARSEMIX_NAME(split_document)(SPLIT *d, sparsemix_states states, int64_t begin, int64_t end,
                                                  const int *topics, const REAL *values, int64_t n_remembered)
 {
-    sparsemix_split_work *work = d->work;
-    sparsemix_array *lists = work->arrays + SPARSEMIX_SPLIT_LISTS;
     const int fresh = begin < end && sparsemix_state(states, begin) < 0;
     int64_t at;
     ptrdiff_t j;
@@ -429,18 +444,10 @@ TARGET static int SPARSEMIX_NAME(split_document)(SPLIT *d, sparsemix_states stat
     }
     for (at = begin; at < end; at++)
         sparsemix_set_state(states, at, d->topic[d->places[at - begin]]);
-    if (sparsemix_grow(lists, work->lists, work->lists + d->n_slots * sizeof(int)))
+    if (SPARSEMIX_NAME(keep_records)(d))
         return SPARSEMIX_SPLIT_NO_MEMORY;
-    if (d->n_slots > 0) /* if the first document has no words, nothing is allocated yet */
-        memcpy(lists->start + work->lists, d->topic, d->n_slots * sizeof(int));
-    for (j = 0; j < d->n_types; j++) {
-        d->records[j].values = (int64_t)(work->values + j * d->stride * sizeof(REAL));
-        d->records[j].topics = (int64_t)work->lists;
-    }
     for (j = 0; j < d->n_slots; j++)
-        work->slot[d->topic[j]] = -1;
-    work->values += d->n_types * d->stride * sizeof(REAL);
-    work->lists += d->n_slots * sizeof(int);
+        d->work->slot[d->topic[j]] = -1;
     return SPARSEMIX_SPLIT_OK;
 }
 
@@ -451,12 +458,9 @@ TARGET static void SPARSEMIX_NAME(split_documents)(
     sparsemix_states states, sparsemix_split_record *records, REAL *shares, const int *order, int64_t *next,
     const double *own, int *status)
 {
-    sparsemix_split_work *work = d->work;
-    sparsemix_array *visited = work->arrays + SPARSEMIX_SPLIT_DOCUMENTS;
-    ptrdiff_t i, j, n_visited = 0;
-    int64_t e;
-    work->values = work->lists = 0;
-    *status = sparsemix_grow(visited, 0, n_docs * sizeof(int)) ? SPARSEMIX_SPLIT_NO_MEMORY : SPARSEMIX_SPLIT_OK;
+    ptrdiff_t i, j;
+    d->work->arena.current = d->work->arena.used = 0;
+    *status = SPARSEMIX_SPLIT_OK;
     while (*status == SPARSEMIX_SPLIT_OK && (i = (ptrdiff_t)sparsemix_fetch_add(next, 1)) < n_docs) {
         const ptrdiff_t document = order[i];
         const int64_t first = indptr[document], known = start_indptr ? start_indptr[document] : 0;
@@ -473,14 +477,6 @@ TARGET static void SPARSEMIX_NAME(split_documents)(
         *status = SPARSEMIX_NAME(split_document)(
             d, states, state_indptr[document], state_indptr[document + 1], start_topics + known, start_values + known,
             start_indptr ? start_indptr[document + 1] - known : 0);
-        ((int *)visited->start)[n_visited++] = (int)document;
-    }
-    for (j = 0; j < n_visited; j++) { /* offsets to addresses, because the arrays no longer move */
-        i = ((int *)visited->start)[j];
-        for (e = indptr[i]; e < indptr[i + 1]; e++) {
-            records[e].values += (int64_t)(intptr_t)work->arrays[SPARSEMIX_SPLIT_VALUES].start;
-            records[e].topics += (int64_t)(intptr_t)work->arrays[SPARSEMIX_SPLIT_LISTS].start;
-        }
     }
 }
 

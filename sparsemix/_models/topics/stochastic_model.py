@@ -86,6 +86,8 @@ class StochasticCollapsedModel:
     def _choose_sampler(self):
         """Choose the sampler until the next step; the sums of a batch must come from one sampler."""
         self.sampler = self.first_sampler if self.n_visited < self.n_first else self.later_sampler
+        if self.sampler is not self.first_sampler is not None:
+            self.first_sampler.forget()
 
     @property
     def table(self):
