@@ -47,6 +47,16 @@ def test_a_subclass_has_parameters_of_its_constructor(cls):
         assert each._get_param_names() == BaseEstimator._get_param_names.__func__(each)
 
 
+@pytest.mark.parametrize("wrong", [True, 1.0, "1", np.float32(1.0)])
+def test_a_valid_value_does_not_make_an_equal_one_of_another_type_valid(wrong):
+    X = np.arange(6.0)[:, None]
+    for n_components in (1, np.int8(1)):
+        SparseGaussianMixture(n_components).fit(X)
+    for _ in range(2):
+        with pytest.raises(ValueError, match="n_components"):
+            SparseGaussianMixture(wrong).fit(X)
+
+
 @over(CASES)
 def test_parameters_survive_clone_and_set_params(case):
     est = case.fitted()
