@@ -3,57 +3,65 @@
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from sparsemix._commands.console import quiet_interrupts
+from sparsemix._version import __version__ as __version__
 
-with quiet_interrupts():
-    from sparsemix._report import Report, report, representative_documents
-    from sparsemix._version import __version__
-    from sparsemix.clusters import GibbsNGGPMixture, StreamingNGGPMixture
-    from sparsemix.mixture import (
-        MixtureRegressor,
-        SparseBernoulliMixture,
-        SparseGaussianMixture,
-        SparseMultinomialMixture,
-        SparseVonMisesFisherMixture,
-    )
-    from sparsemix.skipgram import SkipGramTopicModel, TokenSequences
-    from sparsemix.topics import CollapsedLDA, GibbsLDA, SparseLDA, SparseSCVB0LDA
+# Subpackages and their public names, imported at their first use: a program imports only what it needs.
+PLACES = {
+    "_report": ["Report", "report", "representative_documents"],
+    "blocks": [],
+    "clusters": ["GibbsNGGPMixture", "StreamingNGGPMixture"],
+    "datasets": [],
+    "metrics": [],
+    "mixture": [
+        "MixtureRegressor",
+        "SparseBernoulliMixture",
+        "SparseGaussianMixture",
+        "SparseMultinomialMixture",
+        "SparseVonMisesFisherMixture",
+    ],
+    "plotting": [],
+    "skipgram": ["SkipGramTopicModel", "TokenSequences"],
+    "topics": ["CollapsedLDA", "GibbsLDA", "SparseLDA", "SparseSCVB0LDA"],
+}
+PLACE_OF = {name: place for place, names in PLACES.items() for name in names}
 
-__all__ = [
-    "CollapsedLDA",
-    "GibbsLDA",
-    "GibbsNGGPMixture",
-    "MixtureRegressor",
-    "Report",
-    "SkipGramTopicModel",
-    "SparseBernoulliMixture",
-    "SparseGaussianMixture",
-    "SparseLDA",
-    "SparseMultinomialMixture",
-    "SparseSCVB0LDA",
-    "SparseVonMisesFisherMixture",
-    "StreamingNGGPMixture",
-    "TokenSequences",
-    "__version__",
-    "report",
-    "representative_documents",
-]
-
-# Subpackages that the estimators do not need; imported at their first use.
-LATER = ("blocks", "datasets", "plotting")
-
+__all__ = sorted([*PLACE_OF, "__version__"])
 
 if TYPE_CHECKING:  # after a __getattr__ a checker would accept every misspelled name
     from sparsemix import blocks as blocks
+    from sparsemix import clusters as clusters
     from sparsemix import datasets as datasets
+    from sparsemix import metrics as metrics
+    from sparsemix import mixture as mixture
     from sparsemix import plotting as plotting
+    from sparsemix import skipgram as skipgram
+    from sparsemix import topics as topics
+    from sparsemix._report import Report as Report
+    from sparsemix._report import report as report
+    from sparsemix._report import representative_documents as representative_documents
+    from sparsemix.clusters import GibbsNGGPMixture as GibbsNGGPMixture
+    from sparsemix.clusters import StreamingNGGPMixture as StreamingNGGPMixture
+    from sparsemix.mixture import MixtureRegressor as MixtureRegressor
+    from sparsemix.mixture import SparseBernoulliMixture as SparseBernoulliMixture
+    from sparsemix.mixture import SparseGaussianMixture as SparseGaussianMixture
+    from sparsemix.mixture import SparseMultinomialMixture as SparseMultinomialMixture
+    from sparsemix.mixture import SparseVonMisesFisherMixture as SparseVonMisesFisherMixture
+    from sparsemix.skipgram import SkipGramTopicModel as SkipGramTopicModel
+    from sparsemix.skipgram import TokenSequences as TokenSequences
+    from sparsemix.topics import CollapsedLDA as CollapsedLDA
+    from sparsemix.topics import GibbsLDA as GibbsLDA
+    from sparsemix.topics import SparseLDA as SparseLDA
+    from sparsemix.topics import SparseSCVB0LDA as SparseSCVB0LDA
 else:
 
     def __getattr__(name):
-        if name in LATER:
+        if name in PLACES and not name.startswith("_"):
             return import_module(f"sparsemix.{name}")
-        raise AttributeError(f"module 'sparsemix' has no attribute {name!r}")
+        if name not in PLACE_OF:
+            raise AttributeError(f"module 'sparsemix' has no attribute {name!r}")
+        value = globals()[name] = getattr(import_module(f"sparsemix.{PLACE_OF[name]}"), name)
+        return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *LATER})
+    return sorted({*globals(), *PLACES, *PLACE_OF})

@@ -272,8 +272,11 @@ def test_all_names_exist():
 
 SUBPACKAGES = """
 import pkgutil, sys, sparsemix
-early = [name for name in ("blocks", "datasets", "plotting") if f"sparsemix.{name}" in sys.modules]
+early = sorted(name for name in sys.modules if name.partition(".")[0] in ("numpy", "scipy", "sklearn"))
+early += [name for name in dir(sparsemix) if f"sparsemix.{name}" in sys.modules and name != "_version"]
 assert not early, f"import sparsemix imports {early}, which takes time"
+sparsemix.SparseGaussianMixture
+assert "sparsemix.topics" not in sys.modules, "a mixture imports topic models, which takes time"
 for info in pkgutil.iter_modules(sparsemix.__path__):
     if not info.name.startswith("_"):
         assert info.name in dir(sparsemix)
@@ -285,6 +288,17 @@ assert not hasattr(sparsemix, "no_such_name")
 def test_subpackages_are_attributes_of_the_package():
     """In a new process: a subpackage that any test has imported is an attribute."""
     subprocess.run([sys.executable, "-c", SUBPACKAGES], check=True, timeout=120)
+
+
+def test_checkers_see_the_names_that_are_imported_later():
+    """The package lists them twice, since checkers read no strings."""
+    tree = ast.parse(Path(sparsemix.__file__).read_text(encoding="utf-8"))
+    imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    seen = {(node.module, name.name) for node in imports for name in node.names if name.asname}
+    names = {(f"sparsemix.{place}", name) for place, names in sparsemix.PLACES.items() for name in names}
+    packages = {("sparsemix", place) for place in sparsemix.PLACES if not place.startswith("_")}
+    assert seen == names | packages | {("sparsemix._version", "__version__")}
+    assert all(isinstance(name, str) and hasattr(sparsemix, name) for name in sparsemix.__all__)
 
 
 def test_public_objects_document_their_parameters():

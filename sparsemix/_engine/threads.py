@@ -1,6 +1,6 @@
 """Threads over blocks of rows and ranges of components, single-threaded BLAS and OpenMP around them, and Ctrl-C."""
 
-import signal
+from _signal import SIGINT, getsignal, signal  # the module signal makes enums of handlers, which takes longer
 from _thread import allocate_lock, start_new_thread
 from collections import deque
 from contextlib import ExitStack, contextmanager, suppress
@@ -37,20 +37,20 @@ def interrupts_wait():
     This covers Ctrl-C in the main thread only. Any other exception may interrupt a step, which must then undo itself.
     If the program has no Python handler, or ignores the signal, nothing changes.
     """
-    old, noted = signal.getsignal(signal.SIGINT), []
+    old, noted = getsignal(SIGINT), []
 
     def note(*arguments):
         noted.append(arguments)
 
     def give_back():
-        if signal.getsignal(signal.SIGINT) is note:
-            signal.signal(signal.SIGINT, old)
+        if getsignal(SIGINT) is note:
+            signal(SIGINT, old)
 
     try:
         try:
             if callable(old):
                 with suppress(ValueError):  # not the main thread
-                    signal.signal(signal.SIGINT, note)
+                    signal(SIGINT, note)
             yield
         finally:
             give_back()

@@ -6,7 +6,7 @@ prediction read parameters from ``estimator._params`` only; the attributes thems
 """
 
 import numbers
-from functools import wraps
+from functools import lru_cache, wraps
 from typing import cast
 
 import numpy as np
@@ -81,13 +81,21 @@ class Parameters:
 def check_parameters(estimator):
     """Check every parameter against its constraint, after conversion: the same values that ``Parameters`` returns."""
     converted = {name: plain(value) for name, value in estimator.get_params(deep=False).items()}
-    constraints = estimator._parameter_constraints
-    validate_parameter_constraints(constraints, converted, caller_name=type(estimator).__name__)
+    types = tuple(tuple(map(type, each)) if type(each) is tuple else type(each) for each in converted.values())
+    known = all(kind in PLAIN or (type(kind) is tuple and PLAIN.issuperset(kind)) for kind in types)
+    check = check_values if known else check_values.__wrapped__
+    check(type(estimator), tuple(converted.items()), types)
+
+
+@lru_cache  # the check of constraints costs as much as to learn one row
+def check_values(cls, items, types):  # noqa: ARG001 - 1, 1.0 and True are equal, but are not all valid
+    """Check converted parameters of an estimator of this class."""
+    converted, constraints = dict(items), cls._parameter_constraints
+    validate_parameter_constraints(constraints, converted, caller_name=cls.__name__)
     for name, value in converted.items():
         if type(value) is bool and not any(each in constraints[name] for each in TAKE_BOOLEANS):
             raise InvalidParameterError(
-                f"The {name!r} parameter of {type(estimator).__name__} takes no boolean; got {value}, give "
-                "a number"
+                f"The {name!r} parameter of {cls.__name__} takes no boolean; got {value}, give a number"
             )
         for each in value if type(value) is tuple else (value,):
             if type(each) is int and abs(each) > LARGEST_INTEGER:

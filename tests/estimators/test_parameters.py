@@ -31,7 +31,7 @@ ELSEWHERE = {
 
 
 def test_every_public_estimator_is_in_the_table():
-    public = [value for value in vars(sparsemix).values() if inspect.isclass(value)]
+    public = [value for name in sparsemix.__all__ if inspect.isclass(value := getattr(sparsemix, name))]
     names = {cls.__name__ for cls in public if issubclass(cls, BaseEstimator)}
     assert names - set(ELSEWHERE) == {cls.__name__ for cls in CLASSES}
     assert all((Path(__file__).parents[2] / where.rpartition(" ")[2]).exists() for where in ELSEWHERE.values())
@@ -45,6 +45,16 @@ def test_a_subclass_has_parameters_of_its_constructor(cls):
 
     for each in (cls, Wider, cls):
         assert each._get_param_names() == BaseEstimator._get_param_names.__func__(each)
+
+
+@pytest.mark.parametrize("wrong", [True, 1.0, "1", np.float32(1.0)])
+def test_a_valid_value_does_not_make_an_equal_one_of_another_type_valid(wrong):
+    X = np.arange(6.0)[:, None]
+    for n_components in (1, np.int8(1)):
+        SparseGaussianMixture(n_components).fit(X)
+    for _ in range(2):
+        with pytest.raises(ValueError, match="n_components"):
+            SparseGaussianMixture(wrong).fit(X)
 
 
 @over(CASES)

@@ -12,7 +12,7 @@ from sparsemix._engine.blocks import Rows
 from sparsemix._engine.loop import Hook, collect
 from sparsemix._engine.threads import Workers
 from sparsemix._heuristics.mixture import births as _births
-from sparsemix._heuristics.mixture.births import Births, mergers
+from sparsemix._heuristics.mixture.births import Births, Near, late_births, mergers, new_rows
 from sparsemix._heuristics.mixture.splitting import cut_gains
 from sparsemix._stats.families import GAUSSIANS, serial
 from sparsemix._stats.responsibilities import SparseResponsibilities
@@ -259,6 +259,24 @@ def test_stream_of_one_kind_is_left_alone(monkeypatch):
         off.partial_fit(block)
     X = rng.standard_t(4, (3000, 3))
     assert on.score(X) > off.score(X) - 0.05
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e3])
+def test_a_single_row_is_not_searched_for_births(offset, monkeypatch):
+    """The search would find none, however far the row is; two rows are searched."""
+    X = blobs()[0]
+    est = mixture(max_iter=2).fit(X)
+    model, stats = est._fitted.model, est._fitted.stats
+    searched = []
+    monkeypatch.setattr(_births, "Near", lambda *given: searched.append(Near(*given)) or searched[-1])
+    for n_rows in (1, 2):
+        rows = est._seen_by(model, Rows(X[:n_rows] + offset))
+        with Workers(1) as workers:
+            found = late_births(model, stats, rows, workers)
+            assert len(searched) == n_rows - 1
+            near = Near(model, rows, np.arange(n_rows), workers)
+            assert near.far.all() == (offset > 0.0)
+            assert n_rows > 1 or (found is None and new_rows(model, stats, near, workers) is None)
 
 
 # -- forgetting

@@ -63,7 +63,9 @@ def validated(estimator, X, reset, dtype=TYPES, accept_sparse=False):
     """scikit-learn's checks of the shape, and of the names and the number of features, after the conversion."""
     with texts_named(estimator, X):
         numbers = table_of(X, dtype=dtype, accept_sparse=accept_sparse, estimator=estimator)
-    validate_data(estimator, without_index(X), reset=reset, skip_check_array=True)
+    nameless = type(X) is np.ndarray and not hasattr(estimator, "feature_names_in_")
+    if reset or not nameless or numbers.shape[1] != getattr(estimator, "n_features_in_", None):  # it finds names slowly
+        validate_data(estimator, without_index(X), reset=reset, skip_check_array=True)
     return numbers
 
 

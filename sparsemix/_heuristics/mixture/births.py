@@ -158,6 +158,8 @@ def late_births(model, stats, rows, workers, recent=None):
     The model's table includes the new components, so that the rows of the block find them; the statistics do not yet.
     A stream that forgets passes its ``Recent`` rows.
     """
+    if recent is None and len(rows) < 2:  # a birth needs two far rows
+        return None
     least = max(LOOK_ROWS, int(LOOK_SHARE * len(rows)))
     sample = np.arange(0, len(rows), max(1, len(rows) // least))
     near = Near(model, rows, sample, workers)

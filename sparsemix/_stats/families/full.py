@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg import solve_triangular
+from scipy.linalg import lapack, solve_triangular
 from scipy.special import digamma, gammaln
 
 from sparsemix._kernels.gaussians import _accumulate, _scales
@@ -117,7 +117,8 @@ def prior_scale(data, dof, covariance, d):
 def best_scales(prior, matrices, prior_dof, dofs, split):
     """Scales of a prior's packed matrix that maximise the evidence of posteriors (K, D (D + 1) / 2); shape of dofs."""
     basis = np.linalg.cholesky(symmetric.unpack(prior))
-    whitening = np.ascontiguousarray(solve_triangular(basis, np.eye(len(basis)), lower=True))
+    inverse, _ = lapack.dtrtrs(basis.T, np.eye(len(basis)), lower=0, trans=1)  # faster than by solve_triangular
+    whitening = np.ascontiguousarray(inverse)
     scales = np.empty(dofs.shape)
     given = matrices, prior, whitening, prior_dof, dofs, scales
     split(lambda first, last: _scales.scales_of(*given, first, last), len(matrices))
