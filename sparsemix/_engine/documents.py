@@ -50,12 +50,8 @@ class DocumentBlock:
     def of(cls, X, dtype):
         """Rows of a sparse matrix or a dense array; copies only what has the wrong type or layout."""
         X = canonical(X)
-        return cls(
-            X.indptr.astype(np.int64, copy=False),
-            X.indices.astype(np.int32, copy=False),
-            np.ascontiguousarray(X.data, dtype=dtype),
-            X.shape[1],
-        )
+        indptr, indices = X.indptr.astype(np.int64, copy=False), X.indices.astype(np.int32, copy=False)
+        return cls(indptr, indices, np.ascontiguousarray(X.data, dtype=dtype), X.shape[1])
 
     def __len__(self):
         return len(self.indptr) - 1
