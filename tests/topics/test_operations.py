@@ -122,7 +122,7 @@ def test_a_merge_adds_up_counts_priors_and_proportions(model):
         np.testing.assert_allclose(merged.topic_word_prior_ - base, want, rtol=1e-6)
     assert merged.topic_names_ == (["left", "top", ""] if any(model.topic_names_) else [""] * 3)
     # the words of these topics differ, so that the proportions are no exact sums; in another order the mean is 0.8
-    assert np.abs(merged.transform(X) - model.transform(X) @ onto).sum(axis=1).mean() < 0.4
+    assert np.abs(merged.transform(X) - model.transform(X) @ onto).sum(axis=1).mean() < 0.5
     if hasattr(model, "doc_topic_distribution_"):
         np.testing.assert_allclose(merged.doc_topic_distribution_, model.doc_topic_distribution_ @ onto, rtol=1e-5)
     for ours, theirs in zip(counts(model), before, strict=True):

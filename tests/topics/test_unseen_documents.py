@@ -41,7 +41,7 @@ def test_mass_is_that_of_the_prior(mass):
 @pytest.mark.slow
 def test_documents_that_topics_were_learned_from_need_less_prior(monkeypatch):
     X, _ = corpus(np.full(K, 0.2), 400, 60)
-    mass = learned(X).doc_topic_prior_.sum()
+    mass = np.median([learned(X, random_state=seed).doc_topic_prior_.sum() for seed in range(3)])
     assert mass == pytest.approx(4.0, rel=0.35)
     monkeypatch.setattr(unseen_documents, "SHARE", 0.0)
     assert learned(X).doc_topic_prior_.sum() < 0.7 * mass
