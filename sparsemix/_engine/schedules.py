@@ -60,7 +60,7 @@ class LearningRates:
 
 @lru_cache(maxsize=64)
 def _rates(n, decay, offset, scale):
-    rates = np.minimum(1.0, scale * (offset + np.arange(1.0, n + 1.0)) ** -decay)
+    rates = np.minimum(1.0, scale * np.maximum(offset + np.arange(1.0, n + 1.0), 1.0) ** -decay)
     rates.flags.writeable = False
     return rates
 

@@ -205,7 +205,7 @@ def test_a_thread_without_memory_for_its_error_is_an_error():
             raise MemoryError
 
     fail = mock.Mock(side_effect=ValueError("of a span"))
-    work = threads.Work(fail, [(0, 1), (1, 2)])
+    work = threads.Work([(fail, 0, 1), (fail, 1, 2)])
     work.errors = NoRoom()
     with mock.patch.object(threads, "Work", return_value=work), Workers(2) as workers, pytest.raises(MemoryError):
         workers.map(fail, [(0, 1), (1, 2)])

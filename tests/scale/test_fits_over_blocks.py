@@ -171,13 +171,14 @@ def test_dead_components_are_born_again(name):
 @pytest.mark.parametrize("name", ["mixture births", "mixture births lists"])
 def test_births_that_lower_the_bound_are_taken_back(name, births_never_gain):
     """The memory of rows is restored too; without lists, which are recomputed, an undone epoch leaves no trace."""
-    over = blocks.fit(clone(CASES[name]).set_params(max_iter=5), cut(ROWS))
+    est = clone(CASES[name]).set_params(degrees_of_freedom_prior=ROWS.shape[1] + 2)  # else learned in some epochs
+    over = blocks.fit(clone(est).set_params(max_iter=5), cut(ROWS))
     assert births_never_gain == [2, 3, 5]
     assert np.diff(over.lower_bounds_).min() >= -1e-8 * np.abs(over.lower_bounds_).max()
     if "lists" not in name:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(SparseGaussianMixture, "_hooks", lambda *_: [])
-            without = blocks.fit(clone(CASES[name]).set_params(max_iter=2), cut(ROWS))
+            without = blocks.fit(clone(est).set_params(max_iter=2), cut(ROWS))
         np.testing.assert_array_equal(over.means_, without.means_)
 
 
