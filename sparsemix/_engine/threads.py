@@ -184,9 +184,9 @@ class Workers:
             work.run()
 
     def share(self, kernel):
-        """Call ``kernel(pool)``: a compiled loop whose items this thread and the others take in turn.
+        """Call ``kernel(pool)``: a compiled loop whose items all threads take in turn.
 
-        The results of an item must not depend on its thread. The others take items without the interpreter.
+        The results of an item must not depend on its thread. Helpers take items without the interpreter.
         """
         self._begin_job()
         for helper in self._helpers:
