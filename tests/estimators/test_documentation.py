@@ -13,6 +13,7 @@ from sparsemix import (
     GibbsNGGPMixture,
     SkipGramTopicModel,
     SparseBernoulliMixture,
+    SparseDMR,
     SparseGaussianMixture,
     SparseLDA,
     SparseMultinomialMixture,
@@ -22,7 +23,7 @@ from sparsemix import (
 )
 
 FAMILIES = {
-    "topics": [SparseLDA, SparseSCVB0LDA, CollapsedLDA, GibbsLDA],
+    "topics": [SparseLDA, SparseSCVB0LDA, SparseDMR, CollapsedLDA, GibbsLDA],
     "clusters": [StreamingNGGPMixture, GibbsNGGPMixture],
     "mixtures": [SparseGaussianMixture],
     "linear": [SparseVonMisesFisherMixture, SparseMultinomialMixture, SparseBernoulliMixture],
@@ -72,6 +73,7 @@ TEXTS_DIFFER = {
     ("topics", "random_state"): "the random steps of the method",
     ("topics", "learning_method"): "the rules of the method",
     ("topics", "batch_size"): "meaning of None",
+    ("topics", "n_averaged_iter"): "a class without mini-epochs and other learning methods",
     ("clusters", "concentration"): "a chain may learn it; a stream gives the reason of its default",
     ("clusters", "random_state"): "the random steps of the method",
     ("clusters", "max_iter"): "epochs of a chain, or of expectation propagation",

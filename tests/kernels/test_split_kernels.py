@@ -139,15 +139,14 @@ class Problem:
     def run_groups(self, n_sweeps, states, alphas, groups, seed=5):
         """Sums by word of documents whose priors are rows ``alphas[groups]``; the states follow in place."""
         dtype, n_components = self.table.dtype, self.table.shape[1]
-        fixed = np.stack([_split.padded(self.inverse * alpha, dtype) for alpha in alphas])
-        fixed = _split.padded(fixed.ravel(), dtype).reshape(fixed.shape)
-        frozen = _split.Topics(self.table, self.base, fixed, _split.padded(self.inverse, dtype))
+        fixed = _split.padded(self.inverse * alphas, dtype)
+        frozen = _split.Topics(self.table, self.base, fixed, _split.padded(self.inverse, dtype), None, groups)
         nnz, workspaces = len(self.indices), [_split.Workspace(n_components)]
         records, shares = np.empty((nnz, 3), dtype=np.int64), np.empty(nnz, dtype=dtype)
         _split.local_step(
             Entries(self.indptr, self.indices, self.counts), frozen, n_sweeps, True, self.numbers, seed, 0,
             self.sparse_start(), _split.sample_starts(self.indptr, self.counts), states, records, shares, self.order,
-            workspaces, self.own, None, groups,
+            workspaces, self.own,
         )  # fmt: skip
         starts, entries = np.empty(self.n_words + 1, dtype=np.int64), np.empty(nnz, dtype=np.int32)
         _words.group_by_word(self.indices, starts, entries)

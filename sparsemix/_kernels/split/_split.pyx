@@ -95,11 +95,12 @@ def n_blocks(Py_ssize_t n_components):
 
 
 def padded(values, dtype):
-    """A vector of K numbers padded with zeros to whole groups of topics, which are whole registers."""
-    size = (len(values) + SPARSEMIX_GROUP - 1) // SPARSEMIX_GROUP * SPARSEMIX_GROUP
-    out = aligned_empty(size, dtype)
-    out[:len(values)] = values
-    out[len(values):] = 0
+    """Rows of K numbers padded with zeros to whole groups of topics, which are whole registers."""
+    *shape, n = np.shape(values)
+    width = (n + SPARSEMIX_GROUP - 1) // SPARSEMIX_GROUP * SPARSEMIX_GROUP
+    out = aligned_empty(int(np.prod(shape)) * width, dtype).reshape(*shape, width)
+    out[..., :n] = values
+    out[..., n:] = 0
     return out
 
 
@@ -109,7 +110,7 @@ cdef class Topics:
     Documents may have priors of a few groups. ``blocks`` are then not used: each document sums those of its words.
     """
 
-    cdef object table, fixed, inverse, blocks
+    cdef object table, fixed, inverse, blocks, groups
     cdef bint packed
     cdef double base
     cdef Py_ssize_t n_words, n_components, n_blocks, width, n_groups
@@ -121,9 +122,10 @@ cdef class Topics:
         fixed,         # IN  (K padded,) alpha_k times inverse, or (groups, K padded)
         inverse=None,  # IN  (K padded,) 1 / (N_k + V beta), in units of the table
         blocks=None,   # IN  (V, blocks) from sum_blocks
+        groups=None,   # IN  (n,) int32, group of each document
     ):
         self.table, self.base, self.fixed, self.inverse, self.blocks = table, base, fixed.ravel(), inverse, blocks
-        self.n_groups = len(fixed) if fixed.ndim == 2 else 0
+        self.groups, self.n_groups = groups, len(fixed) if fixed.ndim == 2 else 0
         self.width = len(self.fixed) // max(self.n_groups, 1)
         self.packed = not isinstance(table, np.ndarray)
         self.n_words, self.n_components = table.shape
@@ -243,7 +245,6 @@ def local_step(
     list works not None,             # OUT Workspaces, one for each thread; hold the data of the records
     const double[::1] own=None,      # IN  (n,) one token of a document in the table, in its units; None: none is there
     Pool pool=None,                  # IN  of threads
-    groups=None,                     # IN  (n,) int32, group of each document if ``topics`` has groups
 ):
     """Sweeps of Gibbs sampling over each document separately; the last sweep records expected counts."""
     cdef Py_ssize_t d, n = entries.n
@@ -254,7 +255,7 @@ def local_step(
     memset(&t, 0, sizeof(t))
     cdef const real[::1] counts = entries.counts, inverse = topics.inverse, fixed = topics.fixed
     cdef const real[:, ::1] blocks = topics.blocks
-    t.groups, t.s.width = topics.groups_of(groups, n), topics.width
+    t.groups, t.s.width = topics.groups_of(topics.groups, n), topics.width
     cdef int64_t[::1] seats = np.empty(len(works), dtype=np.int64)
     t.whole = whole_rows(topics, &t.packed, &fixed[0])
     t.s.n_components, t.s.n_blocks, t.s.base = topics.n_components, topics.n_blocks, topics.base

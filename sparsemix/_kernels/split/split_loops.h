@@ -479,12 +479,9 @@ TARGET static void SPARSEMIX_NAME(split_documents)(
         for (j = 0; j < d->n_types; j++)
             d->length += d->counts[j];
         d->own = own ? (REAL)own[document] : 0;
-        if (groups) {
-            d->fixed = fixed + groups[document] * d->s->width;
-            if (SPARSEMIX_NAME(sum_own_blocks)(d)) {
-                *status = SPARSEMIX_SPLIT_NO_MEMORY;
-                break;
-            }
+        if (groups && SPARSEMIX_NAME(enter_group)(d, fixed + groups[document] * d->s->width)) {
+            *status = SPARSEMIX_SPLIT_NO_MEMORY;
+            break;
         }
         d->key = sparsemix_document_key(d->s->seed, numbers[document], d->s->visit);
         *status = SPARSEMIX_NAME(split_document)(

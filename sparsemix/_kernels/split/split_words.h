@@ -43,8 +43,8 @@ TARGET static void SPARSEMIX_NAME(split_blocks)(const REAL *table, ptrdiff_t n_c
     }
 }
 
-/* Sums by block for all types of a document, under the prior of its group; -1 if out of memory. */
-TARGET static int SPARSEMIX_NAME(sum_own_blocks)(SPLIT *d)
+/* The prior of a document's group, and sums by block for its types under it; -1 if out of memory. */
+TARGET static int SPARSEMIX_NAME(enter_group)(SPLIT *d, const REAL *fixed)
 {
     const ptrdiff_t n_components = d->s->n_components, n_blocks = d->s->n_blocks;
     sparsemix_array *array = d->work->arrays + SPARSEMIX_SPLIT_OWN_BLOCKS;
@@ -52,11 +52,12 @@ TARGET static int SPARSEMIX_NAME(sum_own_blocks)(SPLIT *d)
     if (sparsemix_grow(array, 0, (d->n_types * n_blocks + 1) * sizeof(REAL)))
         return -1;
     d->own_blocks = (REAL *)array->start;
+    d->fixed = fixed;
     for (u = 0; u < d->n_types; u++) {
         if (u + 2 < d->n_types)
             SPARSEMIX_NAME(fetch)(d->table + d->types[u + 2] * n_components, n_components < 512 ? n_components : 512);
         SPARSEMIX_NAME(sum_row_blocks)(d->table + d->types[u] * n_components, n_components, n_blocks, (REAL)d->s->base,
-                                       d->fixed, d->own_blocks + u * n_blocks);
+                                       fixed, d->own_blocks + u * n_blocks);
     }
     return 0;
 }
