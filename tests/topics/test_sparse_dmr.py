@@ -10,8 +10,9 @@ from sklearn.base import clone
 
 from sparsemix import SparseDMR, SparseSCVB0LDA, blocks
 from sparsemix._engine.inference import infer_doc_topic
+from sparsemix._kernels.documents import _special
 from sparsemix._models.topics.covariates.dirichlet_regression import rates
-from sparsemix._models.topics.covariates.regression_model import RegressionModel, tables_of
+from sparsemix._models.topics.covariates.regression_model import RegressionModel
 from sparsemix._models.topics.token_topics import TokenTopics
 from sparsemix.topics import merge_topics
 
@@ -72,21 +73,31 @@ def test_units_of_covariates_do_not_matter():
     np.testing.assert_allclose(fits[0].coef_, fits[1].coef_ * [1.0, 1000.0], rtol=1e-5, atol=1e-7)
 
 
-def test_tables_equal_the_twin():
-    rng = np.random.default_rng(0)
-    parts = []
-    for n in (3, 2):
-        lengths = rng.integers(0, 9, n)
-        indptr = np.append(0, np.cumsum(lengths))
-        parts.append(TokenTopics(indptr, rng.integers(K, size=indptr[-1]).astype(np.int32), rng.random(indptr[-1])))
-    alpha = rng.gamma(1.0, size=(5, K))
-    expected, d = np.zeros((5, K)), 0
-    for part in parts:
+def tables_of(tokens, alpha):
+    """Expected tables of documents, (n, K), from the topics of their tokens."""
+    expected, d = np.zeros(alpha.shape), 0
+    for part in tokens:
         for a, b in zip(part.indptr[:-1], part.indptr[1:], strict=True):
-            n = np.bincount(part.topics[a:b], part.values[a:b], K)
-            expected[d] = np.where(n > 0, alpha[d] * (psi(alpha[d] + n) - psi(alpha[d])), 0.0)
+            n = np.bincount(part.topics[a:b], part.values[a:b].astype(float), K)
+            expected[d] = np.where(n >= 1.0, alpha[d] * (psi(alpha[d] + n) - psi(alpha[d])), n)
             d += 1
-    np.testing.assert_allclose(tables_of(parts, alpha).toarray(), expected, rtol=1e-10)
+    return expected
+
+
+def test_sums_of_tables_equal_the_twin():
+    rng = np.random.default_rng(0)
+    lengths = rng.integers(0, 9, 5)
+    indptr = np.append(0, np.cumsum(lengths))
+    part = TokenTopics(indptr, rng.integers(K, size=indptr[-1]).astype(np.int32), rng.random(indptr[-1]) * 2)
+    alpha, rows, groups = rng.gamma(1.0, size=(3, K)), rng.standard_normal((3, 2)), np.array([0, 2, 1, 1, 0], np.int32)
+    weight, found = rng.random(5), np.ones((K, 2))
+    given = part.indptr, part.topics, part.values, weight, alpha, rows
+    _special.sum_tables(*given, groups, found)
+    expected = (weight[:, None] * tables_of([part], alpha[groups])).T @ rows[groups]
+    np.testing.assert_allclose(found, 1.0 + expected, rtol=1e-9)
+    for wrong in (groups + np.int32(1), groups[1:]):
+        with pytest.raises(ValueError, match="groups must be"):
+            _special.sum_tables(*given, wrong, found)
 
 
 def test_statistics_of_a_visit_are_sums_over_documents():
@@ -115,7 +126,7 @@ def test_statistics_of_a_visit_are_sums_over_documents():
     model, index = kept["setup"].model, kept["index"]
     rows = model.covariates.rows[model.covariates.index[index]]
     alpha = rates(rows, kept["coefficients"])
-    tables = tables_of([make() for _, make in sorted(kept["tokens"].items())], alpha).toarray()
+    tables = tables_of([make() for _, make in sorted(kept["tokens"].items())], alpha)
     np.testing.assert_allclose(kept["found"]["tables"], (weight[index, None] * tables).T @ rows, rtol=1e-9)
     total, lengths = alpha.sum(axis=1), X.sum(axis=1)[index]
     exposed = (weight[index] * (psi(total + lengths) - psi(total))) @ total

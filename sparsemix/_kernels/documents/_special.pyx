@@ -322,3 +322,40 @@ def sum_draws(
                 if n[k] > 0:
                     out[k] += weight[d] * draws(n[k], alpha[k], none[k])
                     n[k] = 0.0
+
+
+def sum_tables(
+    const int64_t[::1] indptr,  # IN  (n + 1,) as in sum_draws
+    const int[::1] topics,      # IN
+    const real[::1] values,     # IN
+    const double[::1] weight,   # IN  (n,) of the documents
+    const double[:, ::1] alpha,  # IN  (G, K) of each group of documents
+    const double[:, ::1] rows,  # IN  (G, P) covariates of each group
+    const int[::1] groups,      # IN  (n,)
+    double[:, ::1] out,         # INOUT (K, P) += weight times draws times covariates
+):
+    """Sums over documents of the draws from their priors times their covariates."""
+    cdef Py_ssize_t d, i, k, p, g
+    cdef double[::1] n = np.zeros(alpha.shape[1])
+    cdef double drawn
+    if weight.shape[0] != indptr.shape[0] - 1 or groups.shape[0] != weight.shape[0]:
+        raise ValueError("groups must be one number a document, and weight too")
+    if rows.shape[0] != alpha.shape[0] or out.shape[0] != alpha.shape[1] or out.shape[1] != rows.shape[1]:
+        raise ValueError("alpha must be (G, K), rows (G, P) and out (K, P)")
+    if min(topics.shape[0], values.shape[0]) < indptr[indptr.shape[0] - 1]:
+        raise ValueError("topics and values must hold indptr[-1] entries")
+    for d in range(groups.shape[0]):
+        if not 0 <= groups[d] < alpha.shape[0]:
+            raise ValueError(f"groups must be from 0 to {alpha.shape[0] - 1}")
+    with nogil:
+        for d in range(weight.shape[0]):
+            g = groups[d]
+            for i in range(indptr[d], indptr[d + 1]):
+                n[topics[i]] += values[i]
+            for i in range(indptr[d], indptr[d + 1]):
+                k = topics[i]
+                if n[k] > 0:
+                    drawn = weight[d] * draws(n[k], alpha[g, k], sparsemix_digamma(alpha[g, k]))
+                    n[k] = 0.0
+                    for p in range(rows.shape[1]):
+                        out[k, p] += drawn * rows[g, p]

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import sparse
 from scipy.special import psi
 
+from sparsemix._kernels.documents import _special
 from sparsemix._kernels.split import _split
 from sparsemix._models.topics.covariates.dirichlet_regression import fit_rates, rates
 from sparsemix._models.topics.gibbs_sampler import GibbsSampler
@@ -43,6 +43,12 @@ class DocumentCovariates:
         weight = np.ones(len(index)) if documents.sample_weight is None else documents.sample_weight
         return cls(rows, index.ravel(), np.asarray(documents.lengths(), dtype=np.float64), weight)
 
+    def priors(self, numbers, coefficients):
+        """Distinct rows of some documents, the place of each document's row among them, and alpha of the rows."""
+        used, groups = np.unique(self.index[numbers], return_inverse=True)
+        rows = self.rows[used]
+        return rows, groups.ravel().astype(np.int32), rates(rows, coefficients)
+
     def sums(self, values):
         """Weighted sums over the documents of each row."""
         return np.bincount(self.index, self.weight * values, len(self.rows))
@@ -56,10 +62,8 @@ class RegressionSampler(GibbsSampler):
 
     def priors(self, model, numbers):
         """See GibbsSampler."""
-        used, groups = np.unique(model.covariates.index[numbers], return_inverse=True)
-        alpha = rates(model.covariates.rows[used], model.coefficients)
-        fixed = alpha * self._inverse[: model.n_components]
-        return _split.padded(fixed, model.dtype), groups.ravel().astype(np.int32)
+        _, groups, alpha = model.covariates.priors(numbers, model.coefficients)
+        return _split.padded(alpha * self._inverse[: model.n_components], model.dtype), groups
 
     def prepare(self, model, x, workers):  # noqa: ARG002
         """Documents sum the fixed parts of their words themselves, each under its prior."""
@@ -116,19 +120,20 @@ class RegressionModel(StochasticCollapsedModel):
         self._tokens, self._numbers = {}, {}
 
         def compute():
-            covariates = self.covariates.rows[self.covariates.index[numbers]]
-            alpha = rates(covariates, coefficients)
-            total = alpha.sum(axis=1)
+            of, groups, alpha = self.covariates.priors(numbers, coefficients)
+            total, tables = alpha.sum(axis=1)[groups], np.zeros((self.n_components, of.shape[1]))
             exposure = weight * (psi(total + x.lengths()) - psi(total))
             if tokens is None:  # neutral: documents visited densely leave the coefficients unchanged
-                tables = sparse.csr_array(alpha * exposure[:, None])
+                tables += (np.bincount(groups, exposure)[:, None] * alpha).T @ of
             else:
-                tables = sparse.csr_array(weight[:, None] * tables_of([make() for make in tokens], alpha))
-            return {
-                "draws": tables.sum(axis=0),
-                "per_prior": exposure @ total / mass,
-                "tables": tables.T @ covariates,
-            }
+                first = 0
+                for part in (make() for make in tokens):
+                    last = first + len(part.indptr) - 1
+                    _special.sum_tables(
+                        part.indptr, part.topics, part.values, weight[first:last], alpha, of, groups[first:last], tables
+                    )
+                    first = last
+            return {"draws": tables[:, 0], "per_prior": exposure @ total / mass, "tables": tables}
 
         return compute
 
@@ -174,13 +179,3 @@ class RegressionModel(StochasticCollapsedModel):
         out.covariates, out._numbers = None, {}
         return out
 
-
-def tables_of(tokens, alpha):
-    """Expected tables of documents, csr_array (n, K), from the ``TokenTopics`` of consecutive parts of them."""
-    lengths = np.concatenate([np.diff(part.indptr) for part in tokens])
-    topics, values = (np.concatenate([getattr(part, name) for part in tokens]) for name in ("topics", "values"))
-    rows = np.repeat(np.arange(len(lengths)), lengths)
-    counts = sparse.coo_array((values.astype(np.float64), (rows, topics)), shape=alpha.shape).tocsr()
-    prior = alpha[np.repeat(np.arange(len(lengths)), np.diff(counts.indptr)), counts.indices]
-    counts.data = prior * (psi(prior + counts.data) - psi(prior))
-    return counts

@@ -1,0 +1,146 @@
+"""Topics with covariates of documents: SparseDMR next to tomotopy's DMRModel and to topics without covariates.
+
+python benchmarks/dmr.py --data docword.20news.txt.gz --K 50
+python benchmarks/dmr.py --quick       documents that are drawn, with known effects
+
+The first field of a line of the file of labels, up to a dot, is the group of a document, the only covariate. A tenth
+of the documents, and at most 1,000, scores the topics by document completion under the prior of their group ("nats"),
+and under one prior ("alone"). Documents that are drawn have 10 topics and four groups; "error" is the mean absolute
+error of the differences of log alpha between groups, over the topics that a contestant has found (within .5 in total
+variation), and "found" their number. Seconds are CPU seconds of training on one core.
+"""
+
+import gzip
+from pathlib import Path
+
+import numpy as np
+from _measure import CORES, attempt
+from _results import parser_of, recorder
+
+MOST, TOPICS, GROUPS = 1000, 10, 4
+# Iterations of tomotopy, whose DMRModel updates its coefficients from the 25th on (optim_interval=20, burn_in=10).
+ITERATIONS = 100, 400
+
+
+def drawn(seed=0, n=6000, n_words=800, length=30):
+    """Counts, groups, topics and log alpha of documents with known effects."""
+    rng = np.random.default_rng(seed)
+    topics = rng.dirichlet(np.full(n_words, 0.05), TOPICS)
+    logs = np.log(0.15) + 0.8 * rng.standard_normal((GROUPS, TOPICS))
+    groups = rng.integers(GROUPS, size=n)
+    X = np.array([rng.multinomial(length, rng.dirichlet(np.exp(logs[g])) @ topics) for g in groups], dtype=np.float32)
+    return X, groups, topics, logs
+
+
+def corpus(data):
+    """Counts and groups to learn from, and to score."""
+    from scipy import sparse
+
+    from sparsemix.datasets import load_bag_of_words
+
+    if data is None:
+        X, groups, *_ = drawn()
+    else:
+        X, path = load_bag_of_words(data).data, Path(data)
+        names = path.name.replace("docword.", "labels.").removesuffix(".gz")
+        path = path.with_name(names) if path.with_name(names).exists() else path.with_name(f"{names}.gz")
+        with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf-8") as file:
+            groups = [line.split()[0].partition(".")[0] for line in file]
+        groups = np.unique(groups, return_inverse=True)[1]
+    X, held_out = sparse.csr_matrix(X), np.zeros(X.shape[0], dtype=bool)
+    held_out[np.random.default_rng(0).permutation(len(held_out))[: min(MOST, len(held_out) // 10)]] = True
+    return X[~held_out], groups[~held_out], X[held_out], groups[held_out]
+
+
+def judged(topics, priors, mean, data, seconds):
+    """Scores of topics (K, V); ``priors`` are those of the groups (G, K), ``mean`` is one for all."""
+    from scipy.optimize import linear_sum_assignment
+
+    from sparsemix.metrics import document_completion
+
+    *_, X, groups = corpus(data)
+    scores = {
+        "seconds": seconds,
+        "nats": document_completion(topics, X, doc_topic_prior=priors[groups]),
+        "alone": document_completion(topics, X, doc_topic_prior=mean),
+    }
+    if data is None:
+        _, _, truth, logs = drawn()
+        far = 0.5 * np.abs(truth[:, None] - (topics / topics.sum(axis=1, keepdims=True))[None]).sum(axis=2)
+        known, place = linear_sum_assignment(far)
+        met = far[known, place] < 0.5
+        error = (np.log(priors[:, place]) - logs)[:, met]
+        scores |= {"found": int(met.sum()), "error": float(np.abs(error - error.mean(axis=0)).mean())}
+    return scores
+
+
+def by_ours(name, n_components, seed, data):
+    """SparseDMR, or SparseSCVB0LDA, with its defaults."""
+    from _measure import spent
+
+    import sparsemix
+
+    X, groups, *_ = corpus(data)
+    covariates = np.eye(groups.max() + 1)
+    given = {"covariates": covariates[groups]} if name == "SparseDMR" else {}
+    model = getattr(sparsemix, name)(n_components, random_state=seed, n_jobs=1)
+    model, seconds = spent(lambda: model.fit(X, **given))
+    mean = model.doc_topic_prior_
+    priors = model.prior_of(covariates) if given else np.tile(mean, (len(covariates), 1))
+    return judged(model.components_, priors, mean, data, seconds)
+
+
+def by_tomotopy(iterations, n_components, seed, data):
+    """DMRModel with its defaults."""
+    import tomotopy
+    from _measure import spent
+
+    X, groups, *_ = corpus(data)
+    model = tomotopy.DMRModel(k=n_components, seed=1 + seed)
+    for row, group in zip(X, groups, strict=True):
+        words = np.repeat(row.indices, row.data.astype(int))
+        model.add_doc([str(v) for v in words], metadata=str(group))
+    _, seconds = spent(lambda: model.train(iterations, workers=1, parallel=tomotopy.ParallelScheme.NONE))
+    topics = np.zeros((n_components, X.shape[1]))
+    topics[:, [int(word) for word in model.used_vocabs]] = [
+        model.get_topic_word_dist(k) for k in range(n_components)
+    ]
+    priors = np.array([model.get_topic_prior(str(g)) for g in range(groups.max() + 1)])
+    mean = np.bincount(groups) @ priors / len(groups)
+    return judged(topics, priors, mean, data, seconds)
+
+
+def main():
+    parser = parser_of(__doc__)
+    parser.add_argument("--data", type=Path, help="file of counts in UCI format, with a file of labels next to it")
+    parser.add_argument("--K", type=int, default=50)
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--iterations", type=int, nargs="+", default=ITERATIONS)
+    parser.add_argument("--quick", action="store_true", help="one seed, fewer iterations")
+    args = parser.parse_args()
+    record, data = recorder(args), args.data and str(args.data)
+    X, groups, *_ = corpus(data)
+    n_components = TOPICS if data is None else args.K
+    name = "drawn" if data is None else args.data.name.removeprefix("docword.").partition(".")[0]
+    name += f", {X.shape[0]:,} documents, {groups.max() + 1} groups"
+    tasks = [(each, "by_ours", {"name": each}) for each in ("SparseDMR", "SparseSCVB0LDA")]
+    for iterations in args.iterations[:1] if args.quick else args.iterations:
+        tasks.append((f"tomotopy DMRModel, {iterations} iterations", "by_tomotopy", {"iterations": iterations}))
+    for label, task, arguments in tasks:
+        for seed in range(1 if args.quick else args.seeds):
+            found = attempt(
+                f"{label}, seed {seed}", f"dmr:{task}", CORES[-1:], n_components=n_components, seed=seed, data=data,
+                **arguments,
+            )  # fmt: skip
+            if found is None:
+                continue
+            seconds = found.pop("seconds")
+            record.add(
+                "dmr", name, split="a tenth of the documents", estimator=label.partition(",")[0], label=label,
+                parameters={"n_components": n_components}, prior="defaults", seed=seed,
+                scores={key: round(value, 4) for key, value in found.items()}, seconds=round(seconds, 2),
+            )  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()
