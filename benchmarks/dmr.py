@@ -32,8 +32,8 @@ def drawn(seed=0, n=6000, n_words=800, length=30):
     return X, groups, topics, logs
 
 
-def corpus(data):
-    """Counts and groups to learn from, and to score."""
+def corpus(data, documents=None):
+    """Counts and groups to learn from, and to score, of the first documents."""
     from scipy import sparse
 
     from sparsemix.datasets import load_bag_of_words
@@ -46,7 +46,7 @@ def corpus(data):
         path = path.with_name(names) if path.with_name(names).exists() else path.with_name(f"{names}.gz")
         with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf-8") as file:
             groups = [line.split()[0].partition(".")[0] for line in file]
-        groups = np.unique(groups, return_inverse=True)[1]
+        X, groups = X[:documents], np.unique(groups[:documents], return_inverse=True)[1]
     X, held_out = sparse.csr_matrix(X), np.zeros(X.shape[0], dtype=bool)
     held_out[np.random.default_rng(0).permutation(len(held_out))[: min(MOST, len(held_out) // 10)]] = True
     return X[~held_out], groups[~held_out], X[held_out], groups[held_out]
@@ -58,13 +58,13 @@ def judged(topics, priors, mean, data, seconds):
 
     from sparsemix.metrics import document_completion
 
-    *_, X, groups = corpus(data)
+    *_, X, groups = corpus(*data)
     scores = {
         "seconds": seconds,
         "nats": document_completion(topics, X, doc_topic_prior=priors[groups]),
         "alone": document_completion(topics, X, doc_topic_prior=mean),
     }
-    if data is None:
+    if data[0] is None:
         _, _, truth, logs = drawn()
         far = 0.5 * np.abs(truth[:, None] - (topics / topics.sum(axis=1, keepdims=True))[None]).sum(axis=2)
         known, place = linear_sum_assignment(far)
@@ -80,7 +80,7 @@ def by_ours(name, n_components, seed, data):
 
     import sparsemix
 
-    X, groups, *_ = corpus(data)
+    X, groups, *_ = corpus(*data)
     covariates = np.eye(groups.max() + 1)
     given = {"covariates": covariates[groups]} if name == "SparseDMR" else {}
     model = getattr(sparsemix, name)(n_components, random_state=seed, n_jobs=1)
@@ -95,7 +95,7 @@ def by_tomotopy(iterations, n_components, seed, data):
     import tomotopy
     from _measure import spent
 
-    X, groups, *_ = corpus(data)
+    X, groups, *_ = corpus(*data)
     model = tomotopy.DMRModel(k=n_components, seed=1 + seed)
     for row, group in zip(X, groups, strict=True):
         words = np.repeat(row.indices, row.data.astype(int))
@@ -114,14 +114,15 @@ def main():
     parser = parser_of(__doc__)
     parser.add_argument("--data", type=Path, help="file of counts in UCI format, with a file of labels next to it")
     parser.add_argument("--K", type=int, default=50)
+    parser.add_argument("--documents", type=int, help="only so many")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--iterations", type=int, nargs="+", default=ITERATIONS)
     parser.add_argument("--quick", action="store_true", help="one seed, fewer iterations")
     args = parser.parse_args()
-    record, data = recorder(args), args.data and str(args.data)
-    X, groups, *_ = corpus(data)
-    n_components = TOPICS if data is None else args.K
-    name = "drawn" if data is None else args.data.name.removeprefix("docword.").partition(".")[0]
+    record, data = recorder(args), (args.data and str(args.data), args.documents)
+    X, groups, *_ = corpus(*data)
+    n_components = TOPICS if args.data is None else args.K
+    name = "drawn" if args.data is None else args.data.name.removeprefix("docword.").partition(".")[0]
     name += f", {X.shape[0]:,} documents, {groups.max() + 1} groups"
     tasks = [(each, "by_ours", {"name": each}) for each in ("SparseDMR", "SparseSCVB0LDA")]
     for iterations in args.iterations[:1] if args.quick else args.iterations:

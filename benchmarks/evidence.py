@@ -22,6 +22,7 @@ QUICK = [
     ["kmeans.py", "--quick"],
     ["consensus.py", "--quick"],
     ["seeds.py", "--quick"],
+    ["dmr.py", "--quick"],
     ["mixture.py", "--quick", "--sections", "pass,candidates,sparsity,memory"],
     ["topics.py", "--K", "20", "--seconds", "1", "--cpu"],
     ["topics.py", "--K", "50", "--seconds", "1", "--cpu", "--peers", "none", "--data", "{docword.kos.txt.gz}"],
@@ -43,6 +44,8 @@ FULL = [
     ["kmeans.py"],
     *(["consensus.py", "--K", "30", "--data", f"{{docword.{name}.txt.gz}}"]
       for name in ("kos", "ap", "news_t", "reuters21578")),
+    ["dmr.py"],
+    ["dmr.py", "--K", "50", "--seeds", "1", "--iterations", "100", "--data", "{docword.20news.txt.gz}"],
     *(["seeds.py", "--K", "50", "--data", f"{{docword.{name}.txt.gz}}"]
       for name in ("kos", "ap", "reuters21578", "20news", "nips")),
     ["mixture.py", "--images", "{images}"],
