@@ -377,6 +377,20 @@ def test_prior_comes_from_the_estimator_unless_it_is_given():
     assert document_completion(topics, X, doc_topic_prior=vector) == document_completion(model, X)
 
 
+def test_documents_may_have_priors_of_their_own(monkeypatch):
+    """The sum over documents of the log likelihoods under their priors, in blocks of any size."""
+    monkeypatch.setattr(_completion, "CHUNK_BYTES", 7 * 8 * 4)
+    topics, X = random_topics(), corpus()
+    priors = np.random.default_rng(0).gamma(1.0, size=(X.shape[0], len(topics))) + 0.01
+    parts = [
+        _completion.total(_completion.hidden_tokens(topics, X[[d]], priors[d])) for d in range(X.shape[0])
+    ]
+    expected, n_tokens = np.sum(parts, axis=0)
+    assert document_completion(topics, X, doc_topic_prior=priors) == pytest.approx(expected / n_tokens, rel=1e-6)
+    with pytest.raises(ValueError, match="documents by topics"):
+        document_completion(topics, X, doc_topic_prior=priors[1:])
+
+
 def test_topics_of_scikit_learn():
     X = sparse.csr_matrix(corpus(8, n_documents=80))
     lda = LatentDirichletAllocation(3, max_iter=3, random_state=0).fit(X)
@@ -840,7 +854,7 @@ BAD_ARGUMENTS = {
     "split": (lambda: document_completion(TOPICS, X, split="half"), r"split is 'half'; .*\['token', 'type'\]"),
     "zero prior": (lambda: document_completion(TOPICS, X, doc_topic_prior=0.0), r"doc_topic_prior is 0\.0.*positive"),
     "NaN prior": (lambda: perplexity(TOPICS, X, doc_topic_prior=np.nan), "doc_topic_prior is nan"),
-    "long prior": (lambda: perplexity(TOPICS, X, doc_topic_prior=np.ones(5)), r"shape \(5,\); give one number, or 4"),
+    "long prior": (lambda: perplexity(TOPICS, X, doc_topic_prior=np.ones(5)), r"shape \(5,\); give one number, 4"),
     "measure": (lambda: topic_coherence(TOPICS, X, measure="uci"), r"measure is 'uci'; .*'c_v', 'npmi', 'umass'"),
     "no words": (lambda: top_words(TOPICS, 0), "n_top_words is 0; .*integer from 1 to 12, the number of words"),
     "half a word": (lambda: top_words(TOPICS, 2.5), r"n_top_words is 2\.5"),
