@@ -22,6 +22,7 @@ QUICK = [
     ["kmeans.py", "--quick"],
     ["consensus.py", "--quick"],
     ["seeds.py", "--quick"],
+    ["effects.py", "--quick"],
     ["mixture.py", "--quick", "--sections", "pass,candidates,sparsity,memory"],
     ["topics.py", "--K", "20", "--seconds", "1", "--cpu"],
     ["topics.py", "--K", "50", "--seconds", "1", "--cpu", "--peers", "none", "--data", "{docword.kos.txt.gz}"],
@@ -45,6 +46,7 @@ FULL = [
       for name in ("kos", "ap", "news_t", "reuters21578")),
     *(["seeds.py", "--K", "50", "--data", f"{{docword.{name}.txt.gz}}"]
       for name in ("kos", "ap", "reuters21578", "20news", "nips")),
+    ["effects.py"],
     ["mixture.py", "--images", "{images}"],
     ["topics.py", "--K", "50", "--seconds", "10", "--seeds", "5"],
     ["topics.py", "--K", "50", "--seconds", "4", "--seeds", "5", "--data", "{docword.kos.txt.gz}"],

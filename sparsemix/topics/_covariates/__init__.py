@@ -1,0 +1,1 @@
+"""Topic proportions and covariates of documents: design matrices, and effects with intervals."""

@@ -1,0 +1,111 @@
+"""Topic proportions under priors that depend on covariates, as a chain of draws from their joint posterior.
+
+The topics are fixed. Data augmentation: topics of tokens, tables and exposures of documents, coefficients. Imputing
+proportions under a prior without covariates would shrink effects, most of all for short documents.
+"""
+
+import numpy as np
+from scipy import sparse
+
+from sparsemix._engine.blocks import spans
+from sparsemix._models.topics.covariates.dirichlet_regression import draw_rates, fit_rates, rates
+
+# Tokens times topics of a block of documents.
+BLOCK = 1 << 19
+# Prior precision of coefficients of covariates with mean square one: standard deviation 2.
+PRECISION = 0.25
+# Least probability of a word, so that a word without a topic has some topic.
+FLOOR = 1e-300
+
+
+class Chain:
+    """The chain over documents: ``step`` makes one step, ``proportions`` draws those of a span of documents.
+
+    Between steps a document has only its counts of topics, as sparse rows: its proportions are drawn from these and
+    from the coefficients. Random numbers depend on the seed, the step and the span.
+    """
+
+    def __init__(self, counts, words, prior, covariates, seed, workers):
+        self.counts, self.covariates, self.seed, self.workers = counts, covariates, seed, workers
+        self.words = words + FLOOR
+        n, n_columns = covariates.shape
+        size = int(max(1, BLOCK // (len(prior) * max(1.0, counts.sum() / n))))
+        self.spans = list(spans(n, size))
+        self.of_topics = [sparse.csr_array((stop - start, len(prior)), dtype=np.int64) for start, stop in self.spans]
+        # alpha of the fitted model, as near as the columns come to a constant
+        self.mean = np.outer(covariates.mean(axis=0), np.log(prior))
+        self.precision = np.full(n_columns, PRECISION)
+        self.coefficients, self.n_steps = self.mean.copy(), 0
+
+    def generator(self, i, what):
+        """Random numbers of span i in this step, for one purpose."""
+        return np.random.default_rng([self.seed, self.n_steps, what, i])
+
+    def proportions(self, i):
+        """Draw the proportions (n, K) of the documents of span i; repeated calls within a step give the same."""
+        start, stop = self.spans[i]
+        posterior = rates(self.covariates[start:stop], self.coefficients) + self.of_topics[i].toarray()
+        theta = self.generator(i, 0).standard_gamma(posterior)
+        theta += np.finfo(float).tiny  # a document without topics yet, with a tiny prior
+        return theta / theta.sum(axis=1, keepdims=True)
+
+    def step(self):
+        """Draw the topics of all tokens, then all coefficients."""
+        exposure, totals = np.zeros(len(self.covariates)), [None] * len(self.spans)
+
+        def visit(first, last):
+            for i in range(first, last):
+                rows, rng = slice(*self.spans[i]), self.generator(i, 1)
+                found = topics_of_tokens(self.counts[rows], self.proportions(i), self.words, rng)
+                alpha = rates(self.covariates[rows], self.coefficients)
+                totals[i] = self.covariates[rows].T @ tables(found, alpha, rng)
+                exposure[rows] = -np.log(rng.beta(alpha.sum(axis=1), found.sum(axis=1)))
+                self.of_topics[i] = sparse.csr_array(found)
+
+        self.workers.map(visit, spans(len(self.spans), 1))
+        self.draw_coefficients(exposure, sum(totals))
+        self.n_steps += 1
+
+    def draw_coefficients(self, exposure, totals):
+        """Propose the normal approximation at the mode, accept by topic: the chain then has the exact posterior."""
+        rng = self.generator(0, 2)
+        mode, curves = fit_rates(self.covariates, exposure, totals, self.coefficients, self.mean, self.precision)
+        proposed = draw_rates(mode, curves, rng)
+
+        def log_ratio(at):
+            """Log posterior density of coefficients, less that of the approximation, (K,)."""
+            change = at - mode
+            return (
+                (totals * at).sum(axis=0) - exposure @ rates(self.covariates, at)
+                - 0.5 * self.precision @ (at - self.mean) ** 2 + 0.5 * np.einsum("pk,kpq,qk->k", change, curves, change)
+            )  # fmt: skip
+
+        gain = log_ratio(proposed) - log_ratio(self.coefficients)
+        accepted = np.log(rng.random(len(gain))) < gain
+        self.coefficients = np.where(accepted, proposed, self.coefficients)
+
+
+def topics_of_tokens(counts, theta, words, rng):
+    """Draw the topic of each token; the number of tokens of each topic in each document, (n, K)."""
+    n, n_components = theta.shape
+    documents = np.repeat(np.arange(n), np.diff(counts.indptr))
+    sums = np.cumsum(np.take(theta.T, documents, axis=1) * np.take(words, counts.indices, axis=1), axis=0)
+    entries = np.repeat(np.arange(len(documents)), counts.data.astype(np.int64))
+    limits, topics = rng.random(len(entries)) * sums[-1, entries], np.zeros(len(entries), dtype=np.int64)
+    for below in sums[:-1]:
+        topics += below[entries] <= limits
+    found = np.bincount(documents[entries] * n_components + topics, minlength=n * n_components)
+    return found.reshape(n, n_components)
+
+
+def tables(counts, alpha, rng):
+    """Draw the tables of Antoniak (1974): the sum over i < n of Bernoulli(alpha / (alpha + i)), as counts."""
+    cells = np.flatnonzero(counts)
+    sizes = counts.ravel()[cells]
+    owners = np.repeat(np.arange(len(cells)), sizes)
+    before = np.arange(len(owners)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    prior = alpha.ravel()[cells][owners]
+    new = rng.random(len(owners)) * (prior + before) < prior
+    out = np.zeros(counts.size)
+    out[cells] = np.bincount(owners[new], minlength=len(cells))
+    return out.reshape(counts.shape)
