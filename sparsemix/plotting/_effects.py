@@ -53,7 +53,7 @@ def plot_effect(
     >>> plot_effect(effects, 0, "year").get_xlabel()
     'year'
     """
-    values, is_curve = effects.points_of(covariate, POINTS)
+    values, is_curve = effects.design.points(covariate, POINTS)
     found = effects.predict({**(at or {}), covariate: values})
     mean, low, high = found.mean[:, topic], found.low[:, topic], found.high[:, topic]
     ax = new_axes(ax)

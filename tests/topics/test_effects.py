@@ -12,7 +12,7 @@ from scipy.stats import t as student
 from sparsemix import SparseSCVB0LDA
 from sparsemix._engine.threads import Workers
 from sparsemix.topics import TopicEffects, estimate_effect
-from sparsemix.topics._covariates._chain import Chain, tables, topics_of_tokens
+from sparsemix.topics._covariates._chain import Chain, exposures, tables, topics_of_tokens
 from sparsemix.topics._covariates._effects import Regression
 
 pytest.importorskip("formulaic")
@@ -83,6 +83,25 @@ def test_tables_have_the_mean_of_antoniak():
     assert (drawn[:, counts == 0] == 0).all()
     assert (drawn[:, 0, 1] == 1).all()
     np.testing.assert_allclose(drawn.mean(axis=0), alpha * (psi(alpha + counts) - psi(alpha)), atol=0.1, rtol=0.02)
+
+
+def test_exposures_have_the_mean_of_logarithms_of_beta_variables():
+    prior, sizes = np.array([1e-4, 0.3, 4.0, 50.0]), np.array([3, 40, 1, 20])
+    drawn = exposures(np.repeat(prior, 4000), np.repeat(sizes, 4000), np.random.default_rng(0)).reshape(4, -1)
+    expected = psi(prior + sizes) - psi(prior)
+    assert (np.abs(drawn.mean(axis=1) - expected) < 4 * drawn.std(axis=1) / np.sqrt(4000)).all()
+
+
+def test_one_topic_in_all_documents_is_no_error():
+    """The priors of the other topic become tiny; dates, levels and truth values are covariates."""
+    pandas, rng = pytest.importorskip("pandas"), np.random.default_rng(0)
+    topics = rng.dirichlet(np.ones(10), 2)
+    table = {"day": pandas.date_range("2020-01-01", periods=60), "yes": rng.random(60) > 0.5, "side": ["u", "v"] * 30}
+    model = SimpleNamespace(components_=topics, doc_topic_prior_=0.5)
+    effects = estimate_effect(model, rng.multinomial(20, topics[0], 60), table, "s(day, df=3) + yes * side", n_draws=2)
+    assert effects.terms[1:] == [*(f"s(day, df=3)[{i}]" for i in range(3)), "yes", "side[T.v]", "yes:side[T.v]"]
+    assert np.isfinite(effects.covariances).all()
+    assert effects.predict({"day": table["day"][:2]}).mean[:, 0].min() > 0.7
 
 
 def test_topics_of_tokens_have_their_conditional_probabilities():
@@ -261,6 +280,10 @@ def test_plots_have_a_line_for_numbers_and_points_for_levels(estimated):
     model, X, table, _ = estimated
     sides = {"side": np.where(table["side"], "left", "right"), "year": table["year"]}
     effects = estimate_effect(model, X, sides, "side * year", n_draws=2)
+    kinds = {"day": np.datetime64("2020-01-01") + np.arange(200), "yes": sides["year"] > 0.5}
+    others = estimate_effect(model, X, kinds, "s(day, df=3) + yes", n_draws=2)
+    assert plot_effect(others, 0, "day").lines[0].get_xdata()[-1] == kinds["day"][-1]
+    assert [tick.get_text() for tick in plot_effect(others, 0, "yes").get_xticklabels()] == ["False", "True"]
     line = plot_effect(effects, 1, "year", at={"side": "left"}).lines[0]
     year = line.get_xdata()
     assert year.min() == table["year"].min()

@@ -59,7 +59,7 @@ class Chain:
                 found = topics_of_tokens(self.counts[rows], self.proportions(i), self.words, rng)
                 alpha = rates(self.covariates[rows], self.coefficients)
                 totals[i] = self.covariates[rows].T @ tables(found, alpha, rng)
-                exposure[rows] = -np.log(rng.beta(alpha.sum(axis=1), found.sum(axis=1)))
+                exposure[rows] = exposures(alpha.sum(axis=1), found.sum(axis=1), rng)
                 self.of_topics[i] = sparse.csr_array(found)
 
         self.workers.map(visit, spans(len(self.spans), 1))
@@ -96,6 +96,12 @@ def topics_of_tokens(counts, theta, words, rng):
         topics += below[entries] <= limits
     found = np.bincount(documents[entries] * n_components + topics, minlength=n * n_components)
     return found.reshape(n, n_components)
+
+
+def exposures(prior, sizes, rng):
+    """Draw -log Beta(prior, sizes), which is finite for tiny priors, where the variable itself is rounded to zero."""
+    log_first = np.log(rng.standard_gamma(prior + 1.0)) + np.log1p(-rng.random(len(prior))) / prior
+    return np.logaddexp(log_first, np.log(rng.standard_gamma(sizes))) - log_first
 
 
 def tables(counts, alpha, rng):

@@ -272,32 +272,6 @@ class TopicEffects:
         found = self._pooled(difference[None])
         return [{"topic": k, **entry(found, (0, k))} for k in range(self.estimates.shape[1])]
 
-    def points_of(self, covariate: str, n_points: int = 25) -> tuple[Any, bool]:
-        """Values of a covariate to predict at.
-
-        Parameters
-        ----------
-        covariate : str
-            A column of the table of documents.
-        n_points : int, default=25
-            Number of values of a number or date.
-
-        Returns
-        -------
-        values : array
-            Values from the smallest to the largest one, or the levels of a category.
-        is_curve : bool
-            Whether they are numbers or dates.
-        """
-        if covariate not in self.design.values:
-            raise ValueError(f"covariate is {covariate!r}; give one of {', '.join(map(repr, self.design.names))}")
-        column = self.design.values[covariate]
-        if column.dtype.kind == "M":
-            return (column.min() + (column.max() - column.min()) * np.linspace(0, 1, n_points)), True
-        if column.dtype.kind in "iuf":
-            return np.linspace(column.min(), column.max(), n_points), True
-        return np.array(sorted(column.unique().tolist()), dtype=object), False
-
     def _pooled(self, rows):
         """Means, standard errors and intervals of rows @ coefficients, by Rubin's rules."""
         values = rows @ self.coefficients

@@ -93,8 +93,8 @@ class Design:
                 raise ValueError(f"table has no column {name!r}, which the formula names; it has {sorted(known)}")
             column = table[name] if name in known else default[name]
             columns[name] = column.to_list() if hasattr(column, "to_list") and not hasattr(column, "iloc") else column
-        lengths = [len(column) for column in columns.values() if not np.isscalar(column)]
-        frame = needed("pandas").DataFrame(columns, index=None if lengths else [0]).reset_index(drop=True)
+        is_row = not any(hasattr(column, "__len__") and not isinstance(column, str) for column in columns.values())
+        frame = needed("pandas").DataFrame(columns, index=[0] if is_row else None).reset_index(drop=True)
         for name in self.names:
             column = frame[name]
             lacks = column.isna().to_numpy()
@@ -104,6 +104,15 @@ class Design:
                 row = int(np.flatnonzero(lacks)[0])
                 raise ValueError(f"column {name!r} of table has no value in row {row}; give one or leave the row out")
         return frame
+
+    def points(self, name, n_points):
+        """Values of a covariate to predict at, and whether they are numbers or dates rather than levels."""
+        if name not in self.values:
+            raise ValueError(f"covariate is {name!r}; give one of {', '.join(map(repr, self.names))}")
+        column = self.values[name]
+        if column.dtype.kind in "iufM":
+            return column.min() + (column.max() - column.min()) * np.linspace(0, 1, n_points), True
+        return column.drop_duplicates().sort_values(), False
 
     def build(self, make):
         """The matrix that ``make()`` returns; errors of formulaic become errors of values."""
