@@ -232,7 +232,7 @@ class SplitSums(DeferredRows):
         rows, topics = np.empty((len(self.words), self.shape[1]), dtype=self.dtype), self._topics()
 
         def share(first, last, totals):
-            row = _split.padded(np.zeros(self.shape[1]), self.dtype)
+            row = _split.padded(np.zeros(2 * self._fixed.shape[-1]), self.dtype)
             _split.sum_rows(self._records, topics, self.words, first, last, row, rows, totals)
 
         totals = self._make(share)
