@@ -11,7 +11,8 @@ import sklearn
 
 import sparsemix
 from sparsemix._commands.console import printable, warn
-from sparsemix._commands.outputs import MODEL, REPORT, RUN, TOPICS, VECTORS, WORDS, cell, listed
+from sparsemix._commands.effects import Covariates, effect_rows, effects_of, tell_effects
+from sparsemix._commands.outputs import EFFECTS, MODEL, REPORT, RUN, TOPICS, VECTORS, WORDS, cell, listed
 from sparsemix._commands.quality import AGAIN, Again, NotAgain, facts_of_topics, held_out_score, likenesses, scored_unit
 from sparsemix._commands.seeds import told_of_seeds
 from sparsemix._commands.tables import strata_tables, tables_of_documents, word_rows
@@ -22,7 +23,7 @@ from sparsemix.skipgram._vectors import word2vec_lines
 
 @dataclass(frozen=True)
 class Learned:
-    """A fitted model, the corpus, the documents that were held out, and scored, and a comparison with another seed."""
+    """A fitted model, the corpus, held-out and scored documents, a comparison with other seeds, and covariates."""
 
     corpus: object
     model: object
@@ -30,6 +31,7 @@ class Learned:
     held_out: np.ndarray
     scored: np.ndarray
     again: Again | NotAgain
+    covariates: Covariates | None
 
 
 def conclude(options, outputs, learned):
@@ -49,6 +51,7 @@ def conclude(options, outputs, learned):
     documents = tables_of_documents(corpus, learned.held_out)
     for table in documents.values():
         table.names = names
+    effects = effects_of(learned, options)
     page = page_of(learned, options, facts, documents.values())
     path = printable(outputs.folder / MODEL)
     page.data["load"] = (
@@ -72,6 +75,8 @@ def conclude(options, outputs, learned):
     outputs.write(REPORT, lambda file: file.write(page.html().encode()))
     for name, rows in strata_tables(page.data):
         outputs.write_table(name, rows)
+    if effects is not None:
+        outputs.write_table(EFFECTS, effect_rows(effects, names))
     if hasattr(model, "word_topics_"):
         outputs.write_table(WORDS, word_rows(model, corpus))
         outputs.write(
@@ -80,6 +85,8 @@ def conclude(options, outputs, learned):
     outputs.write_json(RUN, record_of(options, learned, score, coherence, facts))
     outputs.publish()
     tell(table, facts, repeated, learned.again)
+    if effects is not None:
+        tell_effects(effects, names)
     if outputs.published:
         print(f"\nwritten to {printable(outputs.folder)}: {', '.join(outputs.written)}")
 

@@ -19,6 +19,8 @@ from sparsemix.topics._covariates._formula import Design
 
 # Steps of the chain before the first draw, and from one draw to the next.
 BURN_IN, THIN = 60, 4
+# Levels of a category that are compared with its first one.
+MOST_LEVELS = 30
 # A document with a larger leverage decides a coefficient alone.
 MOST_LEVERAGE = 1.0 - 1e-8
 
@@ -272,6 +274,14 @@ class TopicEffects:
         found = self._pooled(difference[None])
         return [{"topic": k, **entry(found, (0, k))} for k in range(self.estimates.shape[1])]
 
+    def _comparisons(self):
+        """A label and the rows of ``contrast`` for both ends of each number, and each level and the first one."""
+        for name in self.design.names:
+            first, *later = self.design.points(name, 2)[0]
+            for value in later[:MOST_LEVELS]:
+                label = f"{name}: {shown(value)} less {shown(first)}"
+                yield label, self.contrast({name: [value]}, {name: [first]})
+
     def _pooled(self, rows):
         """Means, standard errors and intervals of rows @ coefficients, by Rubin's rules."""
         values = rows @ self.coefficients
@@ -288,6 +298,11 @@ class TopicEffects:
 
     def __repr__(self):
         return f"<TopicEffects of {self.estimates.shape[1]} topics on {', '.join(self.terms)}>"
+
+
+def shown(value):
+    """A value of a covariate in a label: a number in short, and a date without its time."""
+    return f"{value:.6g}" if isinstance(value, int | float) else str(value).removesuffix(" 00:00:00")
 
 
 def entry(found, at):

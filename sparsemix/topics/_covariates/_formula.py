@@ -44,6 +44,18 @@ def spline(values, df=None, _state=None):
     return _state["splines"].transform(x[:, None])
 
 
+def read_formula(formula):
+    """A formula as formulaic's, and the names of its variables without the function ``s``; raises if it is wrong."""
+    formulaic = needed("formulaic")
+    try:
+        parsed = formulaic.Formula(formula)
+    except formulaic.errors.FormulaSyntaxError as error:
+        raise ValueError(f"formula {formula!r} cannot be read; give one such as 'party + s(year)'") from error
+    if not isinstance(parsed, formulaic.SimpleFormula):
+        raise ValueError(f"formula is {formula!r}; give its right-hand side only, such as 'party + s(year)'")
+    return parsed, {str(name) for name in parsed.required_variables} - {"s"}
+
+
 class Design:
     """The design matrix ``rows`` (n, P) of a formula, the names of its columns, and the covariates that it reads.
 
@@ -53,14 +65,8 @@ class Design:
     def __init__(self, formula, table):
         formulaic, transforms = needed("formulaic"), needed("formulaic.transforms")
         self.context = {"s": transforms.stateful_transform(spline)}
-        try:
-            parsed = formulaic.Formula(formula)
-        except formulaic.errors.FormulaSyntaxError as error:
-            raise ValueError(f"formula {formula!r} cannot be read; give one such as 'party + s(year)'") from error
-        if not isinstance(parsed, formulaic.SimpleFormula):
-            raise ValueError(f"formula is {formula!r}; give its right-hand side only, such as 'party + s(year)'")
-        columns = columns_of(table)
-        self.names = sorted(parsed.required_variables - (self.context.keys() - columns))
+        parsed, names = read_formula(formula)
+        self.names = sorted(names | (parsed.required_variables & columns_of(table)))
         if not self.names:
             raise ValueError(f"formula is {formula!r}, which has no covariate; name a column of table")
         frame = self.frame(table)
