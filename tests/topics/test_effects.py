@@ -12,7 +12,7 @@ from scipy.stats import t as student
 from sparsemix import SparseSCVB0LDA
 from sparsemix._engine.threads import Workers
 from sparsemix.topics import TopicEffects, estimate_effect
-from sparsemix.topics._covariates._chain import Chain, exposures, tables, topics_of_tokens
+from sparsemix.topics._covariates._chain import Chain, Tokens, exposures, tables
 from sparsemix.topics._covariates._effects import Regression
 
 pytest.importorskip("formulaic")
@@ -104,13 +104,33 @@ def test_one_topic_in_all_documents_is_no_error():
     assert effects.predict({"day": table["day"][:2]}).mean[:, 0].min() > 0.7
 
 
-def test_topics_of_tokens_have_their_conditional_probabilities():
-    rng = np.random.default_rng(0)
-    counts, theta = np.array([[2, 0, 30000], [0, 20000, 0]]), np.array([[0.2, 0.8], [0.5, 0.5]])
-    words = np.array([[0.5, 0.1, 0.4], [0.0, 0.3, 0.7]])
-    found = topics_of_tokens(sparse.csr_array(counts), theta, words, rng)
-    assert found.sum(axis=1).tolist() == [30002, 20000]
-    np.testing.assert_allclose(found[:, 0] - [2, 0], [30000 * 0.08 / 0.64, 5000], rtol=0.05)
+def topics_of_tokens(counts, alpha, words, n_sweeps, rng):
+    """Numbers of tokens by topic (n, K) after sweeps that draw proportions, then the topics of all tokens."""
+    found = np.zeros_like(alpha)
+    for _ in range(n_sweeps):
+        theta = rng.standard_gamma(alpha + found)
+        found = np.zeros_like(alpha)
+        for v, row in enumerate(words.T):
+            p = theta * row
+            found += rng.multinomial(counts[:, v], p / p.sum(axis=1, keepdims=True))
+    return found
+
+
+def test_topics_of_tokens_are_those_of_sampling_with_proportions():
+    """Copies of two documents, whose words are repeated; collapsed sampling has the same moments."""
+    rng, n = np.random.default_rng(0), 6000
+    counts, alpha = np.array([[4, 0, 2], [1, 3, 0]]), np.array([[0.4, 0.1, 1.5], [0.05, 2.0, 0.3]])
+    words = np.array([[0.5, 0.1, 0.4], [0.0, 0.3, 0.7], [0.4, 0.5, 0.1]])
+    counts, alpha = np.repeat(counts, n, axis=0), np.repeat(alpha, n, axis=0)
+    tokens, table = Tokens(sparse.csr_array(counts), 3), np.ascontiguousarray(words.T)
+    for step in range(30):
+        tokens.draw(alpha, table, np.arange(2 * n), 1, step)
+    found = []
+    for drawn in (tokens.of_topics(), topics_of_tokens(counts, alpha, words, 30, rng)):
+        assert (drawn.sum(axis=1) == counts.sum(axis=1)).all()
+        found.append(np.concatenate([drawn, drawn**2], axis=1).reshape(2, n, -1))
+    error = np.sqrt(sum(values.var(axis=1) for values in found) / n)
+    assert (np.abs(found[0].mean(axis=1) - found[1].mean(axis=1)) < 4 * error + 1e-12).all()
 
 
 @pytest.mark.parametrize("weighted", [False, True])

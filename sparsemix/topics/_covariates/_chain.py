@@ -5,33 +5,33 @@ proportions under a prior without covariates would shrink effects, most of all f
 """
 
 import numpy as np
-from scipy import sparse
 
 from sparsemix._engine.blocks import spans
+from sparsemix._kernels.documents._entries import Entries
+from sparsemix._kernels.split import _split
 from sparsemix._models.topics.covariates.dirichlet_regression import draw_rates, fit_rates, rates
 
 # Tokens times topics of a block of documents.
 BLOCK = 1 << 19
 # Prior precision of coefficients of covariates with mean square one: standard deviation 2.
 PRECISION = 0.25
-# Least probability of a word, so that a word without a topic has some topic.
+# Least probability of a word, so that a word without a topic has some topic; sums with it are normal numbers.
 FLOOR = 1e-300
 
 
 class Chain:
     """The chain over documents: ``step`` makes one step, ``proportions`` draws those of a span of documents.
 
-    Between steps a document has only its counts of topics, as sparse rows: its proportions are drawn from these and
-    from the coefficients. Random numbers depend on the seed, the step and the span.
+    Between steps a document has only the topics of its tokens: its proportions are drawn from these and from the
+    coefficients. Random numbers depend on the seed, the step, and the span or document.
     """
 
     def __init__(self, counts, words, prior, covariates, seed, workers):
-        self.counts, self.covariates, self.seed, self.workers = counts, covariates, seed, workers
-        self.words = words + FLOOR
-        n, n_columns = covariates.shape
+        self.covariates, self.seed, self.workers, (n, n_columns) = covariates, seed, workers, covariates.shape
         size = int(max(1, BLOCK // (len(prior) * max(1.0, counts.sum() / n))))
         self.spans = list(spans(n, size))
-        self.of_topics = [sparse.csr_array((stop - start, len(prior)), dtype=np.int64) for start, stop in self.spans]
+        self.tokens = [Tokens(counts[start:stop], len(prior)) for start, stop in self.spans]
+        self.table = np.ascontiguousarray((words + FLOOR).T)
         # alpha of the fitted model, as near as the columns come to a constant
         self.mean = np.outer(covariates.mean(axis=0), np.log(prior))
         self.precision = np.full(n_columns, PRECISION)
@@ -43,8 +43,7 @@ class Chain:
 
     def proportions(self, i):
         """Draw the proportions (n, K) of the documents of span i; repeated calls within a step give the same."""
-        start, stop = self.spans[i]
-        posterior = rates(self.covariates[start:stop], self.coefficients) + self.of_topics[i].toarray()
+        posterior = rates(self.covariates[slice(*self.spans[i])], self.coefficients) + self.tokens[i].of_topics()
         theta = self.generator(i, 0).standard_gamma(posterior)
         theta += np.finfo(float).tiny  # a document without topics yet, with a tiny prior
         return theta / theta.sum(axis=1, keepdims=True)
@@ -56,11 +55,11 @@ class Chain:
         def visit(first, last):
             for i in range(first, last):
                 rows, rng = slice(*self.spans[i]), self.generator(i, 1)
-                found = topics_of_tokens(self.counts[rows], self.proportions(i), self.words, rng)
                 alpha = rates(self.covariates[rows], self.coefficients)
+                self.tokens[i].draw(alpha, self.table, np.arange(*self.spans[i]), self.seed, self.n_steps)
+                found = self.tokens[i].of_topics()
                 totals[i] = self.covariates[rows].T @ tables(found, alpha, rng)
                 exposure[rows] = exposures(alpha.sum(axis=1), found.sum(axis=1), rng)
-                self.of_topics[i] = sparse.csr_array(found)
 
         self.workers.map(visit, spans(len(self.spans), 1))
         self.draw_coefficients(exposure, sum(totals))
@@ -85,17 +84,37 @@ class Chain:
         self.coefficients = np.where(accepted, proposed, self.coefficients)
 
 
-def topics_of_tokens(counts, theta, words, rng):
-    """Draw the topic of each token; the number of tokens of each topic in each document, (n, K)."""
-    n, n_components = theta.shape
-    documents = np.repeat(np.arange(n), np.diff(counts.indptr))
-    sums = np.cumsum(np.take(theta.T, documents, axis=1) * np.take(words, counts.indices, axis=1), axis=0)
-    entries = np.repeat(np.arange(len(documents)), counts.data.astype(np.int64))
-    limits, topics = rng.random(len(entries)) * sums[-1, entries], np.zeros(len(entries), dtype=np.int64)
-    for below in sums[:-1]:
-        topics += below[entries] <= limits
-    found = np.bincount(documents[entries] * n_components + topics, minlength=n * n_components)
-    return found.reshape(n, n_components)
+class Tokens:
+    """Topics of the tokens of a span of documents, in ``states``.
+
+    Each token is an entry with count one, because the kernel draws topics of the tokens of an entry together.
+    """
+
+    def __init__(self, counts, n_components):
+        sizes, self.n_components = counts.data.astype(np.int64), n_components
+        self.starts = np.append(0, np.cumsum(sizes))[counts.indptr]
+        self.words = np.repeat(counts.indices, sizes).astype(np.int32)
+        self.states = np.full(len(self.words), -1, dtype=_split.state_dtype(n_components))
+
+    def draw(self, alpha, table, numbers, seed, step):
+        """One sweep of collapsed Gibbs sampling under priors alpha (n, K); words have the rows of table (V, K)."""
+        n_tokens, (n, n_components), groups = len(self.words), alpha.shape, np.arange(len(alpha), dtype=np.int32)
+        inverse = _split.padded(np.ones(n_components), np.float64)
+        priors = _split.padded(np.zeros(n * len(inverse)), np.float64).reshape(n, -1)
+        priors[:, :n_components] = alpha
+        topics = _split.Topics(table, 0.0, priors, inverse)
+        _split.local_step(
+            Entries(self.starts, self.words, np.ones(n_tokens)), topics, 1, True, numbers, seed, step, None,
+            self.starts, self.states, np.empty((n_tokens, 3), np.int64), np.empty(n_tokens), groups,
+            [_split.Workspace(n_components)], groups=groups,
+        )  # fmt: skip
+
+    def of_topics(self):
+        """The number of tokens of each topic in each document, (n, K)."""
+        n, documents = len(self.starts) - 1, np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
+        cells = documents * self.n_components + self.states
+        found = np.bincount(cells[self.states >= 0], minlength=n * self.n_components)
+        return found.reshape(n, self.n_components)
 
 
 def exposures(prior, sizes, rng):
