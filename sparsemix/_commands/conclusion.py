@@ -52,7 +52,7 @@ def conclude(options, outputs, learned):
     for table in documents.values():
         table.names = names
     effects = effects_of(learned, options)
-    page = page_of(learned, options, facts, documents.values())
+    page = page_of(learned, options, facts, documents.values(), effects)
     path = printable(outputs.folder / MODEL)
     page.data["load"] = (
         f"import joblib\n\npipeline = joblib.load({path!r})  # only load files that you trust\n"
@@ -91,7 +91,7 @@ def conclude(options, outputs, learned):
         print(f"\nwritten to {printable(outputs.folder)}: {', '.join(outputs.written)}")
 
 
-def page_of(learned, options, facts, documents):
+def page_of(learned, options, facts, documents, effects):
     """The report. Each block of rows also goes to the tables of documents."""
     corpus = learned.corpus
     dates = corpus.known("date") and read_dates(corpus.values("date"), options.date_format).days
@@ -104,7 +104,7 @@ def page_of(learned, options, facts, documents):
     return report(
         learned.model, corpus.rows, corpus.vectorizer, documents=corpus.texts, names=corpus.names, dates=dates,
         groups=corpus.known("group") or corpus.sections, title=printable(title), facts=facts, observe=observe,
-        parts_of=corpus.wholes if corpus.is_cut else None,
+        parts_of=corpus.wholes if corpus.is_cut else None, effects=effects,
     )  # fmt: skip
 
 

@@ -38,7 +38,7 @@ def plot_effect(
     Raises
     ------
     ValueError
-        For a covariate that the formula does not read, and for values that ``predict`` refuses.
+        For a topic or covariate that there is not, and for values that ``predict`` refuses.
 
     Examples
     --------
@@ -53,7 +53,7 @@ def plot_effect(
     >>> plot_effect(effects, 0, "year").get_xlabel()
     'year'
     """
-    values, is_curve = effects.design.points(covariate, POINTS)
+    topic, (values, is_curve) = effects._known(topic), effects.design.points(covariate, POINTS)
     found = effects.predict({**(at or {}), covariate: values})
     mean, low, high = found.mean[:, topic], found.low[:, topic], found.high[:, topic]
     ax = new_axes(ax)

@@ -1,5 +1,6 @@
 """Effects of covariates of documents on their topic proportions, by multiple imputation (method of composition)."""
 
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -233,13 +234,10 @@ class TopicEffects:
             With "topic", "term", "estimate", "std", "low" and "high"; ``pandas.DataFrame(rows)`` shows them.
         """
         found = self._pooled(np.eye(len(self.terms)))
-        n_components = self.estimates.shape[1]
-        if topic is not None and not 0 <= topic < n_components:
-            raise ValueError(f"topic is {topic!r}; give an index from 0 to {n_components - 1}")
+        topics = range(self.estimates.shape[1]) if topic is None else [self._known(topic)]
         return [
-            {"topic": int(k), "term": term, **entry(found, (p, k))}
-            for k in (range(n_components) if topic is None else [topic]) for p, term in enumerate(self.terms)
-        ]  # fmt: skip
+            {"topic": int(k), "term": term, **entry(found, (p, k))} for k in topics for p, term in enumerate(self.terms)
+        ]
 
     def predict(self, table: Any) -> Bunch:
         """Expected proportions of all topics for new values of the covariates.
@@ -274,6 +272,13 @@ class TopicEffects:
         found = self._pooled(difference[None])
         return [{"topic": k, **entry(found, (0, k))} for k in range(self.estimates.shape[1])]
 
+    def _known(self, topic):
+        """An index of a topic; raises if there is no such topic."""
+        n_components = self.estimates.shape[1]
+        if not isinstance(topic, Integral) or not 0 <= topic < n_components:
+            raise ValueError(f"topic is {topic!r}; give an index from 0 to {n_components - 1}")
+        return topic
+
     def _comparisons(self):
         """A label and the rows of ``contrast`` for both ends of each number, and each level and the first one."""
         for name in self.design.names:
@@ -281,6 +286,13 @@ class TopicEffects:
             for value in later[:MOST_LEVELS]:
                 label = f"{name}: {shown(value)} less {shown(first)}"
                 yield label, self.contrast({name: [value]}, {name: [first]})
+
+    def _curves(self, n_points):
+        """The name of each number, its ends as texts, and what ``predict`` expects from one to the other."""
+        for name in self.design.names:
+            values, is_curve = self.design.points(name, n_points)
+            if is_curve:
+                yield name, [shown(values[0]), shown(values[-1])], self.predict({name: values})
 
     def _pooled(self, rows):
         """Means, standard errors and intervals of rows @ coefficients, by Rubin's rules."""
