@@ -23,6 +23,7 @@ QUICK = [
     ["consensus.py", "--quick"],
     ["seeds.py", "--quick"],
     ["dmr.py", "--quick"],
+    ["effects.py", "--quick"],
     ["mixture.py", "--quick", "--sections", "pass,candidates,sparsity,memory"],
     ["topics.py", "--K", "20", "--seconds", "1", "--cpu"],
     ["topics.py", "--K", "50", "--seconds", "1", "--cpu", "--peers", "none", "--data", "{docword.kos.txt.gz}"],
@@ -48,6 +49,7 @@ FULL = [
     ["dmr.py", "--K", "50", "--seeds", "1", "--iterations", "100", "--data", "{docword.20news.txt.gz}"],
     *(["seeds.py", "--K", "50", "--data", f"{{docword.{name}.txt.gz}}"]
       for name in ("kos", "ap", "reuters21578", "20news", "nips")),
+    ["effects.py"],
     ["mixture.py", "--images", "{images}"],
     ["topics.py", "--K", "50", "--seconds", "10", "--seeds", "5"],
     ["topics.py", "--K", "50", "--seconds", "4", "--seeds", "5", "--data", "{docword.kos.txt.gz}"],

@@ -330,9 +330,11 @@ NEEDS = {
     "sparsemix.blocks._readers.stores": ["h5py", "zarr"],
     "sparsemix.datasets._patches": ["PIL"],
     "sparsemix.plotting._curves": ["matplotlib"],
+    "sparsemix.plotting._effects": ["formulaic", "matplotlib"],
     "sparsemix.plotting._eigenvectors": ["matplotlib"],
     "sparsemix.plotting._mixtures": ["matplotlib"],
     "sparsemix.plotting._topics": ["matplotlib"],
+    "sparsemix.topics._covariates._effects": ["formulaic"],
 }
 MODULES = [module_name(path) for path in FILES if path.name != "__main__.py"]
 SLOW = {"sparsemix.datasets._docstrings"}  # reads the docstrings of several installed packages

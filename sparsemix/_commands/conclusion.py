@@ -11,7 +11,8 @@ import sklearn
 
 import sparsemix
 from sparsemix._commands.console import printable, warn
-from sparsemix._commands.outputs import MODEL, REPORT, RUN, TOPICS, VECTORS, WORDS, cell, listed
+from sparsemix._commands.effects import Covariates, effect_rows, effects_of, tell_effects
+from sparsemix._commands.outputs import EFFECTS, MODEL, REPORT, RUN, TOPICS, VECTORS, WORDS, cell, listed
 from sparsemix._commands.quality import AGAIN, Again, NotAgain, facts_of_topics, held_out_score, likenesses, scored_unit
 from sparsemix._commands.seeds import told_of_seeds
 from sparsemix._commands.tables import strata_tables, tables_of_documents, word_rows
@@ -22,7 +23,7 @@ from sparsemix.skipgram._vectors import word2vec_lines
 
 @dataclass(frozen=True)
 class Learned:
-    """A fitted model, the corpus, the documents that were held out, and scored, and a comparison with another seed."""
+    """A fitted model, the corpus, held-out and scored documents, a comparison with other seeds, and covariates."""
 
     corpus: object
     model: object
@@ -30,6 +31,7 @@ class Learned:
     held_out: np.ndarray
     scored: np.ndarray
     again: Again | NotAgain
+    covariates: Covariates | None
 
 
 def conclude(options, outputs, learned):
@@ -49,7 +51,8 @@ def conclude(options, outputs, learned):
     documents = tables_of_documents(corpus, learned.held_out)
     for table in documents.values():
         table.names = names
-    page = page_of(learned, options, facts, documents.values())
+    effects = effects_of(learned, options)
+    page = page_of(learned, options, facts, documents.values(), effects)
     path = printable(outputs.folder / MODEL)
     page.data["load"] = (
         f"import joblib\n\npipeline = joblib.load({path!r})  # only load files that you trust\n"
@@ -72,6 +75,8 @@ def conclude(options, outputs, learned):
     outputs.write(REPORT, lambda file: file.write(page.html().encode()))
     for name, rows in strata_tables(page.data):
         outputs.write_table(name, rows)
+    if effects is not None:
+        outputs.write_table(EFFECTS, effect_rows(effects, names))
     if hasattr(model, "word_topics_"):
         outputs.write_table(WORDS, word_rows(model, corpus))
         outputs.write(
@@ -80,11 +85,13 @@ def conclude(options, outputs, learned):
     outputs.write_json(RUN, record_of(options, learned, score, coherence, facts))
     outputs.publish()
     tell(table, facts, repeated, learned.again)
+    if effects is not None:
+        tell_effects(effects, names)
     if outputs.published:
         print(f"\nwritten to {printable(outputs.folder)}: {', '.join(outputs.written)}")
 
 
-def page_of(learned, options, facts, documents):
+def page_of(learned, options, facts, documents, effects):
     """The report. Each block of rows also goes to the tables of documents."""
     corpus = learned.corpus
     dates = corpus.known("date") and read_dates(corpus.values("date"), options.date_format).days
@@ -97,7 +104,7 @@ def page_of(learned, options, facts, documents):
     return report(
         learned.model, corpus.rows, corpus.vectorizer, documents=corpus.texts, names=corpus.names, dates=dates,
         groups=corpus.known("group") or corpus.sections, title=printable(title), facts=facts, observe=observe,
-        parts_of=corpus.wholes if corpus.is_cut else None,
+        parts_of=corpus.wholes if corpus.is_cut else None, effects=effects,
     )  # fmt: skip
 
 

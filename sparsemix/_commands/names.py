@@ -13,6 +13,7 @@ from sparsemix._commands.console import printable, warn
 from sparsemix._commands.outputs import (
     CHAPTERS,
     DOCUMENTS,
+    EFFECTS,
     MODEL,
     PASSAGES,
     REPORT,
@@ -71,15 +72,20 @@ def rename(folder, path, merge=False):
         raise ValueError(f"{folder} has a model and a report of different topics; run sparsemix topics again")
     names, files, topics = read_names(path, n_before, warn), {}, read_table(folder / TOPICS)
     tables = {name: read_table(folder / name) for name in (DOCUMENTS, CHAPTERS, PASSAGES) if (folder / name).exists()}
+    effects = read_table(folder / EFFECTS) if (folder / EFFECTS).exists() else ()
     if merge:
         places, names, groups = merge_named(page, pipeline, names)
         topics = merged_topics(topics, page, places)
         tables = {name: merged_documents(rows, places) for name, rows in tables.items()}
+        effects = merged_effects(effects, places)
         record = json.loads((folder / RUN).read_text(encoding="utf-8"))
         files[RUN] = json_of(record | {"merged": [*record.get("merged", ()), groups]})
     page.rename(names)
-    topics = (row | {"name": cell(names.get(int(row["topic"]), ""))} for row in topics)
+    topics, effects = (
+        [row | {"name": cell(names.get(int(row["topic"]), ""))} for row in rows] for rows in (topics, effects)
+    )
     tables = {TOPICS: topics, **{name: renamed_documents(rows, names) for name, rows in tables.items()}}
+    tables |= {EFFECTS: effects} if effects else {}
     pipeline.topic_names_ = [names.get(k, "") for k in range(len(page.data["topics"]))]
     files[REPORT] = page.html().encode()
     tables = {name: as_lists(rows) for name, rows in tables.items()} | dict(strata_tables(page.data))
@@ -122,6 +128,11 @@ def merged_topics(rows, page, places):
             words = {name: listed(found[name]) for name in ("words", "relevant_words")}
             row = dict.fromkeys(row, "") | words | {"token_share": f"{found['token_share']:.6f}"}
         yield row | {"topic": found["topic"], "repeats": topic["repeats"] or ""}
+
+
+def merged_effects(rows, places):
+    """Rows of effects.csv of the topics that are not merged; those of sums of topics need the corpus."""
+    return [row | {"topic": k} for row in rows if places.count(k := places[int(row["topic"])]) == 1]
 
 
 def replace_files(folder, pipeline, contents, tables):

@@ -15,9 +15,9 @@ from sparsemix._commands.console import printable, warn
 from sparsemix._engine.threads import interrupts_wait
 from sparsemix._estimator.writing import local_path, replacing
 
-MODEL, TOPICS, DOCUMENTS, CHAPTERS, PASSAGES, REPORT, RUN, WORDS, VECTORS = NAMES = (
+MODEL, TOPICS, DOCUMENTS, CHAPTERS, PASSAGES, REPORT, RUN, WORDS, VECTORS, EFFECTS = NAMES = (
     "model.joblib", "topics.csv", "documents.csv", "chapters.csv", "passages.csv", "report.html", "run.json",
-    "words.csv", "word_vectors.bin",
+    "words.csv", "word_vectors.bin", "effects.csv",
 )  # fmt: skip
 # Tables of shares, by what their bins are.
 STRATA = {

@@ -16,6 +16,7 @@ import sparsemix
 from sparsemix import blocks
 from sparsemix._commands.conclusion import Learned, conclude
 from sparsemix._commands.console import printable, warn
+from sparsemix._commands.effects import fields_of, read_covariates
 from sparsemix._commands.outputs import Outputs
 from sparsemix._commands.quality import MOST_TOKENS, RUNS, Again, NotAgain, default_number, too_many_topics
 from sparsemix._commands.reading.corpus import Words, read_corpus
@@ -93,10 +94,12 @@ def refusals(parser):
 
 def learn(options, outputs):
     """Read the corpus, fit the model and save it at once."""
-    seeds = read_seeds(options)
+    seeds, covariates = read_seeds(options), fields_of(options)
     corpus = read_corpus(
         options.path, kind=options.format, glob=options.glob, encoding=options.encoding,
-        fields=Fields(options.field, options.id, options.date, options.group, options.date_format, options.sheet),
+        fields=Fields(
+            options.field, options.id, options.date, options.group, options.date_format, options.sheet, covariates
+        ),
         words=Words(
             options.token_pattern, None if options.stop_words == "none" else options.stop_words, options.min_df,
             options.max_df, options.merge_forms, options.phrases, options.vocabulary, options.estimator in IN_ORDER,
@@ -105,6 +108,7 @@ def learn(options, outputs):
         drop_copies=options.copies == "drop", passages=options.passages, language=options.language,
         scratch=outputs.scratch,
     )  # fmt: skip
+    covariates = read_covariates(options, corpus, covariates)
     learned, held_out = split(corpus.numbers, options.held_out)
     changes = " (--n-components changes the number of topics)" if options.n_components is None else ""
     prior = prior_of_seeds(seeds, corpus, options)
@@ -128,7 +132,7 @@ def learn(options, outputs):
         pipeline.topic_names_ = list(model.topic_names_)  # where sparsemix report writes other names
     outputs.save_model(pipeline)
     model.set_params(n_jobs=options.n_jobs)
-    return Learned(corpus, model, seconds, held_out, scored, again)
+    return Learned(corpus, model, seconds, held_out, scored, again, covariates)
 
 
 def estimator(options, n_words, prior):

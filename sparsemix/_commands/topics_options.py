@@ -61,6 +61,9 @@ def add_corpus_options(add):
         help="what to do with a text that equals an earlier one (default: keep, and count them)")  # fmt: skip
     add("--group", metavar="FIELD",
         help="field with the group, for topic shares by group; 'folder' groups files by their folder")  # fmt: skip
+    add("--effect", metavar="FORMULA",
+        help="estimate how the shares of topics depend on fields of the records, with intervals, such as 'party + "
+        "s(year)' with a smooth curve over the years; dates become numbers; needs sparsemix[formula]")  # fmt: skip
 
 
 def add_word_options(add):

@@ -109,9 +109,21 @@ def topic_section(group, data):
         f'<table><caption>Words: probability in the topic, tokens in all texts</caption>{bars}</table>'
         + (f"<p>{more}</p>" if more else "")
         + (f"<p class=\"soft\">Main {data['unit']}s</p><ul>{documents}</ul>" if documents else "")
+        + (effects_table(first, data["effects"]) if len(group) == 1 and first.get("effects") else "")
         + "".join(stratum_shares(i, stratum, group, data) for i, stratum in enumerate(data["strata"]))
         + "</section>"
     )
+
+
+def effects_table(topic, about):
+    """HTML of the effects of covariates on a topic."""
+    rows = "".join(
+        f'<tr><th scope="row">{escape(label)}</th><td class="number">{100 * estimate:+.1f}</td>'
+        f'<td class="number soft">{100 * low:+.1f} to {100 * high:+.1f}</td></tr>'
+        for label, (estimate, low, high) in zip(about["labels"], topic["effects"]["rows"], strict=True)
+    )
+    caption = f"Effects on the expected document share, in percentage points, with intervals of {about['level']}"
+    return f"<table><caption>{caption}</caption>{rows}</table>"
 
 
 def stratum_shares(i, stratum, group, data):

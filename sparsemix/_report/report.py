@@ -27,6 +27,8 @@ from sparsemix.metrics._topics import mean_topic, most_distinctive
 # Maximal number of documents in the report and per topic; words per topic, and fewer for many topics.
 DOCUMENTS, OF_TOPIC = 1000, 5
 WORDS, WORDS_OF_MANY, MANY = 20, 12, 300
+# Points of a curve along a covariate.
+POINTS = 25
 # Records of a fit that are plotted as curves.
 CURVES = {
     "score": "Held-out log-likelihood per token",
@@ -55,6 +57,7 @@ def report(
     n_documents: int | None = None,
     n_top_words: int | None = None,
     observe: Callable[..., Any] | None = None,
+    effects: Any = None,
 ) -> "Report":
     """Report on topics: one HTML file to read, explore and pass on, which works offline.
 
@@ -102,6 +105,9 @@ def report(
         Words shown per topic at a time. None means 20, or 12 for more than 300 topics.
     observe : callable, default=None
         Called with the first row and the shares (n, n_components) of each block of documents.
+    effects : TopicEffects, default=None
+        Result of :func:`sparsemix.topics.estimate_effect` for this model. The page of each topic has the differences
+        between the levels of categories and between both ends of numbers, with intervals, and curves along numbers.
 
     Returns
     -------
@@ -111,8 +117,8 @@ def report(
     Raises
     ------
     ValueError
-        For counts that are negative or not finite, for texts, names, dates, groups or words of a wrong number, and if
-        no date can be read.
+        For counts that are negative or not finite, for texts, names, dates, groups or words of a wrong number, for
+        effects on other topics, and if no date can be read.
 
     References
     ----------
@@ -156,6 +162,7 @@ def report(
     topics = topic_records(components, gathered, coherence, shown, numbers)
     tree = place_topics(topics, components)
     add_strata(topics, strata, gathered, numbers)
+    effects = None if effects is None else add_effects(topics, effects)
     rows = document_rows(topics)
     pattern = getattr(vocabulary, "token_pattern", None), getattr(vocabulary, "lowercase", True)
     told = passages(model, X, np.array(rows, dtype=np.int64), feature_names, documents, *pattern)
@@ -175,6 +182,7 @@ def report(
         "topics": topics,
         "tree": tree,
         "strata": [stratum.record(parts) for stratum in strata],
+        "effects": effects,
         "documents": told,
         "curves": curves_of(model),
     }
@@ -397,6 +405,21 @@ def add_strata(topics, strata, gathered, numbers):
         topic["strata"] = [short(share[:, k]) for share in gathered.strata]
         topic["changes"] = [numbered(gathered.usage.changes(i, k), numbers) for i in range(len(strata))]
         topic["trend"] = numbered([gathered.usage.trend(i, k) for i in timed], numbers)
+
+
+def add_effects(topics, effects):
+    """Set effects of covariates, and the expected shares along numbers; returns the labels of both."""
+    n_topics = effects.estimates.shape[1]
+    if n_topics != len(topics):
+        raise ValueError(f"effects has {n_topics} topics but model has {len(topics)}; estimate them with this model")
+    found, curves = list(effects._comparisons()), list(effects._curves(POINTS))
+    for topic in topics:
+        k = topic["id"]
+        rows = [short([differences[k][end] for end in ("estimate", "low", "high")]) for _, differences in found]
+        ends = [np.column_stack([curve.mean[:, k], curve.low[:, k], curve.high[:, k]]) for *_, curve in curves]
+        topic["effects"] = {"rows": rows, "curves": [[short(point) for point in points] for points in ends]}
+    named = [{"name": name, "ends": ends} for name, ends, _ in curves]
+    return {"level": f"{effects.level:.0%}", "labels": [label for label, _ in found], "curves": named}
 
 
 def document_rows(topics):

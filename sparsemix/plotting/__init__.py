@@ -1,12 +1,14 @@
 """Plots of fitted models; needs matplotlib (``pip install 'sparsemix[plot]'``)."""
 
 from sparsemix.plotting._curves import plot_learning_curves, plot_search
+from sparsemix.plotting._effects import plot_effect
 from sparsemix.plotting._eigenvectors import plot_eigenvectors
 from sparsemix.plotting._mixtures import plot_mixture
 from sparsemix.plotting._topics import plot_choice, plot_top_words, plot_topic_map, plot_topics_over_time
 
 __all__ = [
     "plot_choice",
+    "plot_effect",
     "plot_eigenvectors",
     "plot_learning_curves",
     "plot_mixture",

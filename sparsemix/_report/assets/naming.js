@@ -26,6 +26,7 @@ function joined(members) {
   }
   return {
     ...members[0], name, members: ids, weight, coherence: null, repeats: null, found: null, stability: null, changes: null, trend: [],
+    effects: null,
     words, p: words.map((word) => p.get(word)),
     documents: [...documents].sort((a, b) => b[1] - a[1]).slice(0, 5),
     similar: members.flatMap((topic) => topic.similar).filter(([id]) => !ids.includes(id)).sort((a, b) => b[1] - a[1]),

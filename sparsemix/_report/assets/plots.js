@@ -175,3 +175,34 @@ function barTable(rows, most, stratum) {
     words ? el("tr", {}, el("td", { class: "soft", colspan: 4 }, words)) : null];
   }).flat());
 }
+
+// Effects of covariates on a topic; topics that are shown as one have none together.
+function effectsOf(topic) {
+  if (!data.effects || !topic.effects) return [];
+  const { level, labels, curves } = data.effects;
+  const points = (value) => `${value < 0 ? "−" : "+"}${Math.abs(100 * value).toFixed(1)}`;
+  return [el("section", {}, el("h3", {}, "Effects of covariates"),
+    el("table", { class: "effects" },
+      el("caption", {}, `On the expected document share, in percentage points, with intervals of ${level}`),
+      topic.effects.rows.map(([estimate, low, high], i) => el("tr", { class: low > 0 || high < 0 ? null : "soft" },
+        el("th", { scope: "row" }, labels[i]), el("td", { class: "number" }, points(estimate)),
+        el("td", { class: "number" }, `${points(low)} to ${points(high)}`)))),
+    curves.flatMap(({ name, ends }, i) => effectCurve(topic.effects.curves[i], name, ends)))];
+}
+
+// The expected share of a topic along a number, in a band of its intervals.
+function effectCurve(points, name, [first, last]) {
+  const [width, height] = [560, 116];
+  const [least, most] = [Math.min(0, ...points.flat()), Math.max(...points.flat())];
+  const y = (value) => ((height * (most - value)) / (most - least || 1)).toFixed(1);
+  const [mean, low, high] = [0, 1, 2].map((end) => points.map((point, i) =>
+    `${((width * i) / (points.length - 1)).toFixed(1)},${y(point[end])}`));
+  const told = `Expected document share by ${name}, between ${percent(least)} and ${percent(most)}`;
+  return [el("p", { class: "soft" }, `${told}.`),
+    svg("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img",
+      "aria-label": `${told}, from ${first} to ${last}` },
+      svg("polygon", { class: "band", points: [...low, ...high.reverse()].join(" ") }),
+      svg("polyline", { class: "curve", points: mean.join(" ") }),
+      svg("path", { class: "axis", d: `M0 ${y(0)}H${width}` })),
+    el("p", { class: "ends soft" }, el("span", {}, first), el("span", {}, last))];
+}

@@ -54,6 +54,7 @@ function topicView(topic) {
       button("chip", () => go({ topic: other.id, document: null }),
         `${other.name || `${other.id}: ${labelOf(other, 3).join(", ")}`} `,
         el("span", { class: "soft" }, percent(affinity)))))),
+    ...effectsOf(topic),
     ...strataOf(topic),
     topic.documents.length ? el("h3", {}, `Representative ${data.unit}s`) : null,
     el("ul", { class: "list" }, topic.documents.map(([document, share]) => documentCard(document, share, topic))),

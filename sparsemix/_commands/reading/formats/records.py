@@ -30,11 +30,12 @@ class Document:
     missing: str = ""
     language: str = ""
     copy_of: int = -1
+    covariates: tuple = ()
 
 
 @dataclass(frozen=True)
 class Fields:
-    """Names of the fields of a record that hold text, id, date and group.
+    """Names of the fields of a record that hold text, id, date, group and covariates.
 
     A name with points is a path: ``post.text`` is the field ``text`` of the object in the field ``post``, and
     ``posts[].text`` that of each object of a list. ``text`` may be several names, separated by commas, whose texts are
@@ -48,6 +49,7 @@ class Fields:
     group: str | None = None
     date_format: str | None = None
     sheet: str | None = None
+    covariates: tuple = ()
 
 
 class Converter:
@@ -66,6 +68,7 @@ class Converter:
         self.texts = [fields.text] if whole else [name.strip() for name in fields.text.split(",")]
         options = [("--field", name) for name in self.texts]
         options += [("--id", fields.id), ("--date", fields.date), ("--group", fields.group)]
+        options += [("--effect", name) for name in fields.covariates]
         for option, name in options:
             if name is not None and value_of(record, name) is ABSENT:
                 has = ", ".join(map(repr, list(names)[:12])) or "no fields"
@@ -75,7 +78,8 @@ class Converter:
 
     def columns(self, names):
         """The columns that the fields name: by their whole name, or as the beginning of a path."""
-        wanted = [*self.texts, *filter(None, (self.fields.id, self.fields.date, self.fields.group))]
+        fields = self.fields
+        wanted = [*self.texts, *filter(None, (fields.id, fields.date, fields.group)), *fields.covariates]
         return [name for name in names if any(f"{part}.".startswith((f"{name}.", f"{name}[]")) for part in wanted)]
 
     def document(self, record, where):
@@ -87,10 +91,12 @@ class Converter:
         self.tally.place = where
         texts = [text for name in self.texts if (text := self.text_of(record, name, where)) is not None]
         text = "\n\n".join(texts)
-        values = (value_of(record, name) for name in (self.fields.id, self.fields.date, self.fields.group))
-        name, date, group = (self.tally.clean("" if value in (None, ABSENT) else str(value)) for value in values)
+        fields = self.fields
+        values = (value_of(record, name) for name in (fields.id, fields.date, fields.group, *fields.covariates))
+        cleaned = (self.tally.clean("" if value in (None, ABSENT) else str(value)) for value in values)
+        name, date, group, *covariates = cleaned
         name = name or first_words(text) or where.rpartition(", ")[2]
-        return Document(text, name, date, group, missing="" if texts else NO_TEXT)
+        return Document(text, name, date, group, missing="" if texts else NO_TEXT, covariates=tuple(covariates))
 
     def text_of(self, record, name, where):
         """The text of a field, or the joined texts of a list; None for null."""

@@ -1,0 +1,325 @@
+"""Effects of covariates of documents on their topic proportions, by multiple imputation (method of composition)."""
+
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.stats import t as student
+from sklearn.utils import Bunch
+
+from sparsemix._engine.threads import Workers
+from sparsemix._estimator.base import seeded
+from sparsemix._estimator.input.checks import check_number, check_weights
+from sparsemix._estimator.input.forms import row_of
+from sparsemix._estimator.parameters import plain_arguments
+from sparsemix._typing import RowsLike, Seed, Weights
+from sparsemix.metrics._checks import check_share, check_token_list, first_part, read_counts, read_topics
+from sparsemix.topics._covariates._chain import Chain
+from sparsemix.topics._covariates._formula import Design
+
+# Steps of the chain before the first draw, and from one draw to the next.
+BURN_IN, THIN = 60, 4
+# Levels of a category that are compared with its first one.
+MOST_LEVELS = 30
+# A document with a larger leverage decides a coefficient alone.
+MOST_LEVERAGE = 1.0 - 1e-8
+
+
+@plain_arguments
+def estimate_effect(
+    model: Any,
+    X: RowsLike,
+    table: Any,
+    formula: str,
+    *,
+    n_draws: int = 25,
+    level: float = 0.9,
+    sample_weight: Weights = None,
+    random_state: Seed = 0,
+    n_jobs: int | None = None,
+) -> "TopicEffects":
+    """Estimate how topic proportions depend on covariates of the documents, with intervals.
+
+    The proportions of each topic are regressed on the covariates by least squares. Proportions are not known, so they
+    are drawn several times from their posterior, in which the prior of a document depends on its covariates
+    (Dirichlet-multinomial regression, [1]_). The intervals contain the uncertainty of these draws and that of the
+    regression (Rubin's rules, [2]_), with variances that may differ between documents (HC3, [3]_). The topics
+    themselves are fixed.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted topic model with ``components_`` and ``doc_topic_prior_``, including scikit-learn's.
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        Counts of the documents, whole numbers. Documents without words are left out.
+    table : DataFrame of pandas or polars, or dict of columns
+        The covariates, one row for each document.
+    formula : str
+        Right-hand side of a formula of formulaic, such as ``"party + s(year)"``. ``s(x)`` or ``s(x, df=5)`` is a smooth
+        curve: B-splines with 10 columns by default, fewer for fewer distinct values.
+    n_draws : int, default=25
+        Number of draws of all proportions, at least 2.
+    level : float, default=0.9
+        Probability of the intervals.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of documents in the regression, such as those of a survey. The priors of documents have no weights.
+    random_state : int, RandomState or None, default=0
+        Seed of the draws.
+    n_jobs : int, default=None
+        Number of threads; results do not depend on it.
+
+    Returns
+    -------
+    effects : TopicEffects
+        Has ``table``, ``predict`` and ``contrast``; :func:`sparsemix.plotting.plot_effect` plots it.
+
+    Raises
+    ------
+    ImportError
+        If formulaic is not installed: ``pip install "sparsemix[formula]"``.
+    ValueError
+        For counts that are not whole, missing covariates, with column and row, a formula with linearly dependent
+        columns, and if a document decides a coefficient alone.
+
+    See Also
+    --------
+    sparsemix.plotting.plot_effect : Plot of the expected proportion of a topic.
+    sparsemix.plotting.plot_topics_over_time : Mean document shares without a model of covariates.
+
+    References
+    ----------
+    .. [1] Mimno, McCallum (2008). "Topic Models Conditioned on Arbitrary Features with Dirichlet-Multinomial
+       Regression", UAI.
+    .. [2] Barnard, Rubin (1999). "Small-Sample Degrees of Freedom with Multiple Imputation", Biometrika 86.
+    .. [3] Long, Ervin (2000). "Using Heteroscedasticity Consistent Standard Errors in the Linear Regression Model",
+       The American Statistician 54.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sparsemix import SparseSCVB0LDA
+    >>> from sparsemix.datasets import make_bars
+    >>> from sparsemix.topics import estimate_effect
+    >>> X, doc_topic = make_bars(n_samples=200, random_state=0)[:2]
+    >>> model = SparseSCVB0LDA(10, random_state=0).fit(X)
+    >>> side = np.where(model.transform(X)[:, 0] > 0.1, "left", "right")
+    >>> effects = estimate_effect(model, X, {"side": side}, "side")
+    >>> effects.terms
+    ['Intercept', 'side[T.right]']
+    >>> effects.table(0)[1]["high"] < 0  # the second side has less of topic 0
+    True
+    """
+    if isinstance(n_draws, float) or n_draws < 2:
+        raise ValueError(f"n_draws is {n_draws!r}; give a whole number of at least 2: one draw shows no uncertainty")
+    check_number("n_draws", n_draws)
+    level, (counts, words, prior) = check_share(level, "level", ends=False), check_documents(model, X)
+    design, weights = Design(formula, table), check_weights(sample_weight, counts.shape[0])
+    if len(design.rows) != counts.shape[0]:
+        raise ValueError(f"table has {len(design.rows)} rows but X has {counts.shape[0]}; give one for each document")
+    used = counts.sum(axis=1) > 0
+    used &= True if weights is None else weights > 0
+    design.keep(used)
+    regression = Regression(design, None if weights is None else weights[used])
+    seed = int(seeded(random_state).integers(2**31))
+    with Workers(n_jobs) as workers:
+        chain = Chain(counts[used], words, prior, design.orthogonal, seed, workers)
+        for step in range(BURN_IN + THIN * n_draws):
+            chain.step()
+            if step >= BURN_IN and (step - BURN_IN) % THIN == THIN - 1:
+                regression.add(chain)
+    return TopicEffects(design, np.array(regression.coefficients), np.array(regression.covariances), level)
+
+
+def check_documents(model, X):
+    """Whole counts (N, V), word distributions (K, V), and the prior of documents (K,)."""
+    words = read_topics(model, "model")
+    counts = sparse.csr_array(read_counts(X, n_words=words.shape[1]))
+    if (entry := first_part(counts)) is not None:
+        raise ValueError(
+            f"X has {counts.data[entry]} in row {row_of(counts, entry)}, column {counts.indices[entry]}; topics are "
+            "drawn for each token, so give counts of words, which are whole numbers"
+        )
+    check_token_list(counts, 0, "give counts of words")
+    if not hasattr(model, "doc_topic_prior_"):
+        raise ValueError(f"model is a {type(model).__name__} without doc_topic_prior_; give a fitted topic model")
+    prior = np.broadcast_to(np.asarray(model.doc_topic_prior_, dtype=np.float64), len(words))
+    return counts, words / words.sum(axis=1, keepdims=True, dtype=np.float64), prior
+
+
+class Regression:
+    """Least squares of drawn proportions on a design, with covariances for unequal variances (HC3)."""
+
+    def __init__(self, design, weights=None):
+        root = np.ones(len(design.rows)) if weights is None else np.sqrt(weights / weights.mean())
+        q, r = np.linalg.qr(design.orthogonal * root[:, None])
+        leverage = np.einsum("np,np->n", q, q)
+        if leverage.max() > MOST_LEVERAGE:
+            row = design.kept[leverage.argmax()]
+            raise ValueError(
+                f"row {row} of table decides a coefficient alone, which then has no standard error; join its level "
+                "with another one, or leave the row out"
+            )
+        # coefficients are solve @ proportions
+        self.solve = np.linalg.solve(r @ design.scale, q.T * root)
+        self.rows, self.scale = design.rows, 1.0 / (1.0 - leverage)
+        self.coefficients, self.covariances = [], []
+
+    def add(self, chain):
+        """Add the regression of the proportions of the chain's current state, which are drawn block by block."""
+        n_columns = self.rows.shape[1]
+        spans = [slice(*span) for span in chain.spans]
+        coefficients = sum(self.solve[:, rows] @ chain.proportions(i) for i, rows in enumerate(spans))
+        covariances = np.zeros((coefficients.shape[1], n_columns, n_columns))
+        for i, rows in enumerate(spans):
+            squares = ((chain.proportions(i) - self.rows[rows] @ coefficients) * self.scale[rows, None]) ** 2
+            part = self.solve[:, rows]
+            covariances += (squares.T @ (part[:, None] * part).reshape(-1, part.shape[1]).T).reshape(covariances.shape)
+        self.coefficients.append(coefficients)
+        self.covariances.append(covariances)
+
+
+class TopicEffects:
+    """Effects of covariates on topic proportions; :func:`estimate_effect` creates it.
+
+    Parameters
+    ----------
+    design : Design
+        The covariates and their columns.
+    coefficients : ndarray of shape (n_draws, n_terms, n_components)
+        Coefficients of each draw of the proportions.
+    covariances : ndarray of shape (n_draws, n_components, n_terms, n_terms)
+        Their covariances.
+    level : float
+        Probability of the intervals.
+
+    Attributes
+    ----------
+    terms : list of str
+        Names of the coefficients.
+    estimates : ndarray of shape (n_terms, n_components)
+        Coefficients, means over draws.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sparsemix import SparseSCVB0LDA
+    >>> from sparsemix.datasets import make_bars
+    >>> from sparsemix.topics import estimate_effect
+    >>> X = make_bars(n_samples=200, random_state=0)[0]
+    >>> model = SparseSCVB0LDA(10, random_state=0).fit(X)
+    >>> effects = estimate_effect(model, X, {"year": np.arange(200) % 10}, "s(year, df=3)")
+    >>> effects.predict({"year": [0, 9]}).mean.shape
+    (2, 10)
+    >>> len(effects.contrast({"year": [9]}, {"year": [0]}))
+    10
+    """
+
+    def __init__(self, design: Any, coefficients: Any, covariances: Any, level: float) -> None:
+        self.design, self.level, self.terms = design, level, design.columns
+        self.coefficients, self.covariances = coefficients, covariances
+        self.estimates = coefficients.mean(axis=0)
+
+    def table(self, topic: int | None = None) -> list[dict[str, Any]]:
+        """Coefficients with standard errors and intervals.
+
+        Parameters
+        ----------
+        topic : int, default=None
+            Index of a topic; None lists all.
+
+        Returns
+        -------
+        rows : list of dict
+            With "topic", "term", "estimate", "std", "low" and "high"; ``pandas.DataFrame(rows)`` shows them.
+        """
+        found = self._pooled(np.eye(len(self.terms)))
+        topics = range(self.estimates.shape[1]) if topic is None else [self._known(topic)]
+        return [
+            {"topic": int(k), "term": term, **entry(found, (p, k))} for k in topics for p, term in enumerate(self.terms)
+        ]
+
+    def predict(self, table: Any) -> Bunch:
+        """Expected proportions of all topics for new values of the covariates.
+
+        Parameters
+        ----------
+        table : DataFrame of pandas or polars, or dict of columns
+            Values of the covariates. Covariates that it lacks have the median, or the most frequent level.
+
+        Returns
+        -------
+        expected : Bunch
+            With ``mean``, ``std``, ``low`` and ``high``, arrays of shape (n_rows, n_components). The regression is
+            linear, so intervals may reach below 0 or above 1.
+        """
+        return self._pooled(self.design.matrix(table))
+
+    def contrast(self, table: Any, other: Any) -> list[dict[str, Any]]:
+        """Difference of expected proportions: the mean over the rows of a table less that of another one.
+
+        Parameters
+        ----------
+        table, other : DataFrame of pandas or polars, or dict of columns
+            Values of the covariates, as in ``predict``.
+
+        Returns
+        -------
+        rows : list of dict
+            With "topic", "estimate", "std", "low" and "high", one for each topic.
+        """
+        difference = self.design.matrix(table).mean(axis=0) - self.design.matrix(other).mean(axis=0)
+        found = self._pooled(difference[None])
+        return [{"topic": k, **entry(found, (0, k))} for k in range(self.estimates.shape[1])]
+
+    def _known(self, topic):
+        """An index of a topic; raises if there is no such topic."""
+        n_components = self.estimates.shape[1]
+        if not isinstance(topic, Integral) or not 0 <= topic < n_components:
+            raise ValueError(f"topic is {topic!r}; give an index from 0 to {n_components - 1}")
+        return topic
+
+    def _comparisons(self):
+        """A label and the rows of ``contrast`` for both ends of each number, and each level and the first one."""
+        for name in self.design.names:
+            first, *later = self.design.points(name, 2)[0]
+            for value in later[:MOST_LEVELS]:
+                label = f"{name}: {shown(value)} less {shown(first)}"
+                yield label, self.contrast({name: [value]}, {name: [first]})
+
+    def _curves(self, n_points):
+        """The name of each number, its ends as texts, and what ``predict`` expects from one to the other."""
+        for name in self.design.names:
+            values, is_curve = self.design.points(name, n_points)
+            if is_curve:
+                yield name, [shown(values[0]), shown(values[-1])], self.predict({name: values})
+
+    def _pooled(self, rows):
+        """Means, standard errors and intervals of rows @ coefficients, by Rubin's rules."""
+        values = rows @ self.coefficients
+        within = np.einsum("np,kpq,nq->nk", rows, self.covariances.mean(axis=0), rows)
+        n_draws, free = len(values), len(self.design.rows) - len(self.terms)
+        between = (1.0 + 1.0 / n_draws) * values.var(axis=0, ddof=1)
+        total = within + between
+        share = np.divide(between, total, out=np.zeros_like(total), where=total > 0)
+        observed = (free + 1.0) / (free + 3.0) * free * (1.0 - share)
+        degrees = 1.0 / (share**2 / (n_draws - 1) + 1.0 / np.maximum(observed, 1e-3))
+        mean, std = values.mean(axis=0), np.sqrt(total)
+        reach = student.ppf(0.5 + 0.5 * self.level, degrees) * std
+        return Bunch(mean=mean, std=std, low=mean - reach, high=mean + reach)
+
+    def __repr__(self):
+        return f"<TopicEffects of {self.estimates.shape[1]} topics on {', '.join(self.terms)}>"
+
+
+def shown(value):
+    """A value of a covariate in a label: a number in short, and a date without its time."""
+    return f"{value:.6g}" if isinstance(value, int | float) else str(value).removesuffix(" 00:00:00")
+
+
+def entry(found, at):
+    """An estimate with its standard error and interval."""
+    return {
+        "estimate": float(found.mean[at]), "std": float(found.std[at]),
+        "low": float(found.low[at]), "high": float(found.high[at]),
+    }  # fmt: skip
