@@ -98,15 +98,13 @@ class Tokens:
 
     def draw(self, alpha, table, numbers, seed, step):
         """One sweep of collapsed Gibbs sampling under priors alpha (n, K); words have the rows of table (V, K)."""
-        n_tokens, (n, n_components), groups = len(self.words), alpha.shape, np.arange(len(alpha), dtype=np.int32)
-        inverse = _split.padded(np.ones(n_components), np.float64)
-        priors = _split.padded(np.zeros(n * len(inverse)), np.float64).reshape(n, -1)
-        priors[:, :n_components] = alpha
-        topics = _split.Topics(table, 0.0, priors, inverse)
+        n_tokens, n_components, groups = len(self.words), alpha.shape[1], np.arange(len(alpha), dtype=np.int32)
+        inverse, priors = _split.padded(np.ones(n_components), np.float64), _split.padded(alpha, np.float64)
+        topics = _split.Topics(table, 0.0, priors, inverse, None, groups)
         _split.local_step(
             Entries(self.starts, self.words, np.ones(n_tokens)), topics, 1, True, numbers, seed, step, None,
             self.starts, self.states, np.empty((n_tokens, 3), np.int64), np.empty(n_tokens), groups,
-            [_split.Workspace(n_components)], groups=groups,
+            [_split.Workspace(n_components)],
         )  # fmt: skip
 
     def of_topics(self):
