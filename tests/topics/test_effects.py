@@ -314,5 +314,5 @@ def test_plots_have_a_line_for_numbers_and_points_for_levels(estimated):
     assert [tick.get_text() for tick in ax.get_xticklabels()] == ["left", "right"]
     with pytest.raises(ValueError, match="covariate is 'month'; give one of"):
         plot_effect(effects, 1, "month")
-    with pytest.raises(ValueError, match="topic is 1.5; give an index from 0 to 3"):
+    with pytest.raises(ValueError, match=r"topic is 1\.5; give an index from 0 to 3"):
         plot_effect(effects, 1.5, "year")
