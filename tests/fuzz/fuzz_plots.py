@@ -7,6 +7,7 @@ from fuzz_readings import TOPICS
 from sklearn.utils import Bunch
 
 from sparsemix import plotting
+from sparsemix.topics import estimate_effect
 
 WORDS = ["apple", "$x$", "$\\bad{", "a\nb", "\x00", "漢", "\ud800", "<b>", "", "_^{", "\u202e"]
 NUMBERS = (-1, 0, 1, 2, 5, 1000, 1 << 40, 2.5, None, "x")
@@ -53,7 +54,19 @@ def topic_plots(rng, est, X):
         "plot_topic_map": lambda: plotting.plot_topic_map(est, words, n_labels=few),
         "plot_topics_over_time": lambda: plotting.plot_topics_over_time(est, X, dates, words, n_topics=few),
         "plot_choice": lambda: plotting.plot_choice(choice_of(rng)),
+        "plot_effect": lambda: plotting.plot_effect(
+            effects_of(rng, est), [0, 0, few][rng.integers(3)], ["year", "side", "x", None][rng.integers(4)]
+        ),
     }
+
+
+def effects_of(rng, est):
+    """Effects of a number and a category, whose levels are any texts, on topics."""
+    n, levels = int(rng.integers(1, 80)), rng.integers(len(WORDS), size=3)
+    X = rng.poisson(0.5, (n, est.n_features_in_))
+    table = {"year": rng.integers(1990, 2000, size=n), "side": [WORDS[i] for i in rng.choice(levels, n)]}
+    formula = ["year", "side", "s(year, df=3) + side", "side * year"][rng.integers(4)]
+    return estimate_effect(est, X, table, formula, n_draws=2)
 
 
 def choice_of(rng):
