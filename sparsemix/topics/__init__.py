@@ -11,6 +11,7 @@ from sparsemix.topics._edit.operations import drop_topics, merge_topics, split_t
 from sparsemix.topics._edit.outliers import outliers
 from sparsemix.topics._edit.reduce import reduce_topics, topic_hierarchy
 from sparsemix.topics._gibbs_lda import GibbsLDA
+from sparsemix.topics._time.result import TopicsOverTime, topics_over_time
 from sparsemix.topics._variational.sparse_lda import SparseLDA
 from sparsemix.topics._word_prior import WordPrior
 
@@ -19,6 +20,7 @@ __all__ = [
     "GibbsLDA",
     "SparseLDA",
     "SparseSCVB0LDA",
+    "TopicsOverTime",
     "WordPrior",
     "choose_n_topics",
     "consensus_topics",
@@ -31,4 +33,5 @@ __all__ = [
     "reduce_topics",
     "split_topic",
     "topic_hierarchy",
+    "topics_over_time",
 ]
