@@ -68,7 +68,9 @@ class Drift:
     def learned_discount(self):
         """The discount of each topic that maximises the evidence of the slices, (K,)."""
         data = [whole(counts, t) for t, counts in enumerate(self.counts)]
-        beta = self.model._fitted.model.topic_word_prior
+        fitted = self.model._fitted
+        beta, given = fitted.model.topic_word_prior, fitted.stats.prior
+        beta = beta if given is None else beta + given.toarray()
         evidence = np.array([log_evidence(self.counts, data, each, beta) for each in DISCOUNTS])
         return DISCOUNTS[evidence.argmax(axis=0)]
 
@@ -122,11 +124,13 @@ def log_evidence(counts, data, discount, beta):
     """Log probability of the data of all slices, each under the prior of the counts of all others, by topic, (K,).
 
     The data are whole counts. Fractions of tokens are small where a topic has a word by its prior only. They would
-    suggest that all slices agree.
+    suggest that all slices agree. ``beta`` is a number, or an array (V, K).
     """
     (n_words, n_components), n_slices = counts[0].shape, len(counts)
+    of_topics = n_words * beta if np.ndim(beta) == 0 else beta.sum(axis=0, dtype=np.float64)
     totals = np.array([np.bincount(each.indices, each.data, n_components) for each in counts])
-    priors, sums = [0.0] * n_slices, np.full((n_slices, n_components), n_words * beta)
+    priors = [beta if np.ndim(beta) == 0 else beta.ravel()[places(each)] for each in data]
+    sums = np.zeros((n_slices, n_components)) + of_topics
     for order in (range(n_slices), range(n_slices - 1, -1, -1)):
         window, of_window = np.zeros((n_words, n_components), dtype=counts[0].dtype), np.zeros(n_components)
         for t in order:
@@ -137,7 +141,7 @@ def log_evidence(counts, data, discount, beta):
             of_window = discount * (of_window + totals[t])
     out = np.zeros(n_components)
     for prior, total, each in zip(priors, sums, data, strict=True):
-        of_words = gammaln(prior + beta + each.data) - gammaln(prior + beta)
+        of_words = gammaln(prior + each.data) - gammaln(prior)
         tokens = np.bincount(each.indices, each.data, n_components)
         out += np.bincount(each.indices, of_words, n_components) + gammaln(total) - gammaln(total + tokens)
     return out
