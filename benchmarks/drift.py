@@ -21,7 +21,10 @@ SMALL = {"n_documents": 3000, "n_words": 1500, "n_slices": 8, "n_components": 10
 # Seconds by the clock, after which a contestant is ended.
 LIMIT = 240
 # Packages, tasks and iterations: of sampling, and of EM.
-PEERS = ("tomotopy DTModel", "by_tomotopy", 100), ("tomotopy DTModel", "by_tomotopy", 300), ("gensim LdaSeqModel", "by_gensim", 2)
+PEERS = (
+    ("tomotopy DTModel", "by_tomotopy", 100), ("tomotopy DTModel", "by_tomotopy", 300),
+    ("gensim LdaSeqModel", "by_gensim", 2),
+)  # fmt: skip
 
 
 def drawn(n=2000, n_words=240, n_slices=8, n_topics=10):
@@ -79,7 +82,7 @@ def ours(n_components, **where):
     model, seconds = spent(lambda: SparseSCVB0LDA(n_components, random_state=0, n_jobs=1).fit(X))
     drift, more = spent(lambda: topics_over_time(model, X, slices))
     return {
-        "seconds": seconds, "more": more, "static": score(lambda t: model.components_, *scored),
+        "seconds": seconds, "more": more, "static": score(lambda _: model.components_, *scored),
         "nats": score(drift.topic_word_distribution, *scored), "discount": float(np.median(drift.discount_)),
     }  # fmt: skip
 

@@ -21,6 +21,7 @@ QUICK = [
     ["mixture_defaults.py", "--quick"],
     ["kmeans.py", "--quick"],
     ["consensus.py", "--quick"],
+    ["drift.py", "--quick"],
     ["seeds.py", "--quick"],
     ["mixture.py", "--quick", "--sections", "pass,candidates,sparsity,memory"],
     ["topics.py", "--K", "20", "--seconds", "1", "--cpu"],
@@ -45,6 +46,8 @@ FULL = [
       for name in ("kos", "ap", "news_t", "reuters21578")),
     *(["seeds.py", "--K", "50", "--data", f"{{docword.{name}.txt.gz}}"]
       for name in ("kos", "ap", "reuters21578", "20news", "nips")),
+    ["drift.py", "--data", "{docword.arxiv.txt.gz}"],
+    ["drift.py", "--large", "--data", "{docword.arxiv.txt.gz}"],
     ["mixture.py", "--images", "{images}"],
     ["topics.py", "--K", "50", "--seconds", "10", "--seeds", "5"],
     ["topics.py", "--K", "50", "--seconds", "4", "--seeds", "5", "--data", "{docword.kos.txt.gz}"],

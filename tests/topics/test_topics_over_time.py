@@ -11,7 +11,7 @@ from scipy.special import gammaln
 from sparsemix import CollapsedLDA, SparseLDA, SparseSCVB0LDA
 from sparsemix._stats.sums import as_sums
 from sparsemix.topics import topics_over_time
-from sparsemix.topics._time.changes import compared
+from sparsemix.topics._time.changes import compared, less_chance
 from sparsemix.topics._time.drift import at_counts, log_evidence, posterior
 from sparsemix.topics._time.slices import slices_of
 
@@ -155,13 +155,39 @@ def test_chance_is_that_of_small_slices():
     rng, p = np.random.default_rng(0), np.full(200, 1 / 200)
     for sizes in ((50, 5000), (200, 200)):
         rows = [compared(*(rng.multinomial(n, p) for n in sizes), 3, seed) for seed in range(100)]
-        assert np.mean([row["excess"] > 0 for row in rows]) < 0.15
+        assert np.mean([row["distance"] > row["chance"] for row in rows]) < 0.15
         assert np.mean([row["distance"] for row in rows]) > 0.25
     q = p.copy()
     q[:20], q[20:40] = 2 / 200, 0.0
     row = compared(rng.multinomial(5000, p), rng.multinomial(5000, q), 3, 0)
-    assert row["excess"] > 0.1
+    assert row["distance"] > row["chance"] + 0.1
     assert max(row["rise"]) < 20 <= min(row["fall"]) <= max(row["fall"]) < 40
+
+
+def test_repeated_words_are_no_change():
+    """Every document has favourite words: distances exceed those of independent tokens, but few exceed chance."""
+    rng, rows = np.random.default_rng(0), []
+    for seed in range(60):
+        parts = [rng.multinomial(30, rng.dirichlet(np.full(200, 0.5)), 60).sum(axis=0) for _ in range(2)]
+        rows.append(compared(*parts, 3, seed))
+    rows[7] = compared(*(rng.multinomial(1800, np.eye(2)[i].repeat(100) / 100) for i in (0, 1)), 3, 7)
+    assert np.mean([row["distance"] > row["chance"] for row in rows]) > 0.9
+    found = less_chance(rows)
+    assert len(found) <= len(rows) / 2
+    assert found[0]["distance"] == rows[7]["distance"]
+
+
+def test_the_plot_has_the_shares_of_the_topic_and_of_its_words(drifting):
+    pytest.importorskip("matplotlib")
+    from sparsemix.plotting import plot_topic_over_time
+
+    model, *_, drift = drifting
+    k = place(model, 0)
+    top, rise, fall = plot_topic_over_time(drift, k, n_words=1).axes
+    np.testing.assert_array_equal(top.lines[0].get_ydata(), drift.shares_[:, k])
+    for axis, word in ((rise, 1), (fall, 0)):
+        assert axis.lines[0].get_label() == f"column {word}"
+        np.testing.assert_array_equal(axis.lines[0].get_ydata(), drift.word_shares(k, [word])[:, 0])
 
 
 def test_every_number_of_threads_and_every_form_of_the_rows_gives_the_same_bits(drifting):

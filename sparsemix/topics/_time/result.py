@@ -11,7 +11,7 @@ from sparsemix._typing import Array, RowsLike, Weights
 from sparsemix.metrics._completion import per_token
 from sparsemix.topics._additive_topics import AdditiveTopics
 from sparsemix.topics._edit.edited import check_topic_model
-from sparsemix.topics._time.changes import compared
+from sparsemix.topics._time.changes import compared, less_chance
 from sparsemix.topics._time.drift import Drift, at_counts, posterior
 from sparsemix.topics._time.slices import read_times, slices_of
 
@@ -257,13 +257,14 @@ class TopicsOverTime:
         """
         check_number("n_words", n_words)
         names = self.model._words(feature_names)
-        return [list(names[np.argsort(-row, kind="stable")[:n_words]]) for row in self.word_shares(topic)]
+        return [names[np.argsort(-row, kind="stable")[:n_words]].tolist() for row in self.word_shares(topic)]
 
     def changes(self, n_words: int = 5, feature_names: Any = None) -> list[dict[str, Any]]:
         """Pairs of successive slices in which the words of a topic differ, the largest change first.
 
         The Jensen-Shannon distance of the counts of both slices is compared with the distances of random divisions of
-        their sum, which have no drift. Small slices therefore do not come first by chance.
+        their sum, which have no drift. Small slices therefore do not come first by chance. Since words repeat within
+        documents, distances of chance are multiplied by a factor, so that at least half of all pairs are no change.
 
         Parameters
         ----------
@@ -276,18 +277,17 @@ class TopicsOverTime:
         -------
         changes : list of dict
             With "topic", "before" and "after" (labels of the slices), "distance", "chance" (mean distance without
-            drift plus two standard deviations), "excess" (their difference, positive), and the words of more ("rise")
-            and of less probability ("fall").
+            drift plus two standard deviations, times the factor), "excess" (their difference, positive), and the words
+            of more ("rise") and of less probability ("fall").
         """
         names, found = self.model._words(feature_names), []
         for t in range(len(self.slices_) - 1):
             pair = [each.tocsc() for each in self.counts_[t : t + 2]]
             for topic in range(self.model.n_components):
                 row = compared(*(each[:, [topic]].toarray().ravel() for each in pair), n_words, seed=(t, topic))
-                if row["excess"] > 0.0:
-                    row |= {side: list(names[row[side]]) for side in ("rise", "fall")}
-                    found.append({"topic": topic, "before": self.slices_[t], "after": self.slices_[t + 1]} | row)
-        return sorted(found, key=lambda row: -row["excess"])
+                row |= {side: names[np.array(row[side], dtype=int)].tolist() for side in ("rise", "fall")}
+                found.append({"topic": topic, "before": self.slices_[t], "after": self.slices_[t + 1]} | row)
+        return less_chance(found)
 
     def transform(self, X: RowsLike, times: Any) -> Array:
         """Topic proportions of documents under the topics of their slices.
