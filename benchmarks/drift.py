@@ -19,7 +19,7 @@ from _results import parser_of, recorder
 LARGE = {"n_documents": None, "n_words": None, "n_slices": 20, "n_components": 200}
 SMALL = {"n_documents": 3000, "n_words": 1500, "n_slices": 8, "n_components": 10}
 # Seconds by the clock, after which a contestant is ended.
-LIMIT = 240
+LIMIT = 600
 # Packages, tasks and iterations: of sampling, and of EM.
 PEERS = (
     ("tomotopy DTModel", "by_tomotopy", 100), ("tomotopy DTModel", "by_tomotopy", 300),
