@@ -15,12 +15,14 @@ from sparsemix.topics._edit.edited import refitted
 LEAST_COUNT = 0.05
 # Discounts that are compared: about evenly spaced in log d - log (1 - d).
 DISCOUNTS = np.array([0.01, 0.03, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.87, 0.92, 0.96, 0.98, 0.99, 0.999])
+# About as many words suffice to compare discounts.
+ENOUGH_WORDS = 8192
 # A slice that all topics discount below this share is left out of a prior.
 LEAST_SHARE = 1e-4
 
 
 class Drift:
-    """Expected counts of topics in each slice.
+    """Expected counts of topics in each slice: ``counts``, and ``halves`` of the documents under the fitted topics.
 
     Slice t has the prior beta + sum over s != t of d^(distance of s and t) N_s, with one discount d for each topic.
 
@@ -35,21 +37,28 @@ class Drift:
     """
 
     def __init__(self, model, X, sample_weight, rows):
-        self.model, self.X, self.sample_weight, self.rows = model, X, sample_weight, rows
-        self.n_visits, self.starts = 0, np.cumsum([0, *map(len, rows)]).tolist()
-        self.memories = [model.row_memory(len(each), start) for each, start in zip(rows, self.starts, strict=False)]
+        self.model, self.X, self.sample_weight, self.n_visits = model, X, sample_weight, 0
+        self.parts, start = [], 0
+        for t, each in enumerate(rows):
+            self.parts.append([])
+            for half in np.array_split(np.random.default_rng(t).permutation(each), min(2, len(each))):
+                self.parts[t].append((half, start, model.row_memory(len(half), start)))
+                start += len(half)
         at_start = with_steps(model, model._fitted, 0)
-        self.counts = [self._visit(at_start, t) for t in range(len(rows))]
+        self.halves = [self._visit(at_start, t) for t in range(len(rows))]
+        self.counts = [sum(parts[1:], parts[0]) for parts in self.halves]
 
     def _visit(self, estimator, t):
-        """Expected counts of the documents of a slice under an estimator, csr_array (V, K)."""
-        rows, start = self.rows[t], self.starts[t]
-        weight = None if self.sample_weight is None else self.sample_weight[rows]
-        stats = estimator.expected_stats(self.X[rows], weight, first_row=start, memory=self.memories[t])
-        counts = stats["word_topic"]
-        if isinstance(counts, np.ndarray):
-            counts = WordRows(np.arange(len(counts)), counts, len(counts))
-        return sparse.csr_array(as_sums(counts).compressed(LEAST_COUNT, start + self.n_visits))
+        """Expected counts of both halves of the documents of a slice under an estimator, list of csr_array (V, K)."""
+        out = []
+        for rows, start, memory in self.parts[t]:
+            weight = None if self.sample_weight is None else self.sample_weight[rows]
+            stats = estimator.expected_stats(self.X[rows], weight, first_row=start, memory=memory)
+            counts = stats["word_topic"]
+            if isinstance(counts, np.ndarray):
+                counts = WordRows(np.arange(len(counts)), counts, len(counts))
+            out.append(sparse.csr_array(as_sums(counts).compressed(LEAST_COUNT, start + self.n_visits)))
+        return out
 
     def visit(self, discount):
         """Visit the documents of each second slice, then those of the slices between.
@@ -61,18 +70,27 @@ class Drift:
         for parity in (1, 0):  # slices of one parity read the counts of the other one only, and their own
             old = list(self.counts)
             for t in range(parity, len(old), 2):
-                estimator = at_counts(self.model, posterior(old, t, discount), self.n_visits)
-                new = self._visit(estimator, t)
-                self.counts[t] = sparse.csr_array(old[t] * (1 - share) + new * share) if self.n_visits > 1 else new
+                new = self._visit(at_counts(self.model, posterior(old, t, discount), self.n_visits), t)
+                new = sum(new[1:], new[0])
+                self.counts[t] = old[t] * (1 - share) + new * share if self.n_visits > 1 else new
 
     def learned_discount(self):
-        """The discount of each topic that maximises the evidence of the slices, (K,)."""
-        data = [whole(counts, t) for t, counts in enumerate(self.counts)]
-        fitted = self.model._fitted
-        beta, given = fitted.model.topic_word_prior, fitted.stats.prior
-        beta = beta if given is None else beta + given.toarray()
-        evidence = np.array([log_evidence(self.counts, data, each, beta) for each in DISCOUNTS])
-        return DISCOUNTS[evidence.argmax(axis=0)]
+        """The discount of each topic that maximises the evidence of the slices, (K,).
+
+        Of the words of a Dirichlet multinomial, some have the same law given the number of their tokens.
+        """
+        step = max(1, self.counts[0].shape[0] // ENOUGH_WORDS)
+        counts = [each[::step] for each in self.counts]
+        data = [whole(each, t) for t, each in enumerate(counts)]
+        beta = prior_of(self.model)
+        beta = beta if np.ndim(beta) == 0 else beta[::step]
+        return DISCOUNTS[np.argmax([log_evidence(counts, data, each, beta) for each in DISCOUNTS], axis=0)]
+
+
+def prior_of(model):
+    """Prior of words in topics: a number, or an array (V, K)."""
+    beta, given = model._fitted.model.topic_word_prior, model._fitted.stats.prior
+    return beta if given is None else beta + given.toarray()
 
 
 def at_counts(model, counts, n_visits=0):
@@ -83,20 +101,17 @@ def at_counts(model, counts, n_visits=0):
     stats.replace_counts(counts if kind is np.ndarray else kind.of(sparse.csr_array(counts)), totals)
     if "offset" in stats:
         stats["offset"] = 0.0  # the counts of documents have all tokens
-    old = fitted.model
-    priors = {name: getattr(old, name) for name in ("doc_topic_prior", "topic_word_prior", "first_priors")
-              if hasattr(old, name)}  # fmt: skip
+    old, names = vars(fitted.model), ("doc_topic_prior", "topic_word_prior", "first_priors")
+    priors = {name: old[name] for name in names if name in old}
     return with_steps(model, refitted(model, fitted, stats, priors), n_visits)
 
 
 def with_steps(model, fitted, n_visits):
     """A copy of an estimator with this fitted state, whose next visit draws other random numbers than earlier ones."""
-    new, changes = copy(fitted), {"n_steps": n_visits, "n_first": 0, "learn_alpha": False, "learn_beta": False}
-    old = vars(fitted.model)
-    changes["n_steps"] += old.get("n_steps", 0)
-    new.model = altered(fitted.model, **{name: value for name, value in changes.items() if name in old})
-    out = copy(model)
-    out._fitted = new
+    out, old = copy(model), vars(fitted.model)
+    new = {"n_steps": n_visits + old.get("n_steps", 0), "n_first": 0, "learn_alpha": False, "learn_beta": False}
+    out._fitted = copy(fitted)
+    out._fitted.model = altered(fitted.model, **{name: value for name, value in new.items() if name in old})
     return out
 
 
@@ -113,9 +128,8 @@ def posterior(counts, t, discount):
 
 def whole(counts, seed):
     """Counts rounded at random to whole tokens; their means do not change."""
-    rng = np.random.default_rng(seed)
     out = counts.copy()
-    out.data = np.floor(counts.data + rng.random(len(counts.data), dtype=counts.data.dtype))
+    out.data = np.floor(counts.data + np.random.default_rng(seed).random(len(counts.data), dtype=counts.data.dtype))
     out.eliminate_zeros()
     return out
 
@@ -126,28 +140,25 @@ def log_evidence(counts, data, discount, beta):
     The data are whole counts. Fractions of tokens are small where a topic has a word by its prior only. They would
     suggest that all slices agree. ``beta`` is a number, or an array (V, K).
     """
-    (n_words, n_components), n_slices = counts[0].shape, len(counts)
-    of_topics = n_words * beta if np.ndim(beta) == 0 else beta.sum(axis=0, dtype=np.float64)
-    totals = np.array([np.bincount(each.indices, each.data, n_components) for each in counts])
-    priors = [beta if np.ndim(beta) == 0 else beta.ravel()[places(each)] for each in data]
-    sums = np.zeros((n_slices, n_components)) + of_topics
-    for order in (range(n_slices), range(n_slices - 1, -1, -1)):
-        window, of_window = np.zeros((n_words, n_components), dtype=counts[0].dtype), np.zeros(n_components)
+    beta = np.broadcast_to(beta, counts[0].shape)
+    totals, tokens = ([by_topic(each) for each in some] for some in (counts, data))
+    at = [each.nonzero() for each in data]
+    priors, sums = [beta[each] for each in at], [beta.sum(axis=0, dtype=np.float64)] * len(data)
+    for order in (range(len(data)), range(len(data) - 1, -1, -1)):
+        window, of_window = np.zeros(counts[0].shape, dtype=counts[0].dtype), 0.0
         for t in order:
-            priors[t] = priors[t] + window.ravel()[places(data[t])]
-            sums[t] += of_window
+            priors[t], sums[t] = priors[t] + window[at[t]], sums[t] + of_window
             window = added(window, counts[t], 1.0)
             window *= window.dtype.type(discount)
             of_window = discount * (of_window + totals[t])
-    out = np.zeros(n_components)
-    for prior, total, each in zip(priors, sums, data, strict=True):
-        of_words = gammaln(prior + each.data) - gammaln(prior)
-        tokens = np.bincount(each.indices, each.data, n_components)
-        out += np.bincount(each.indices, of_words, n_components) + gammaln(total) - gammaln(total + tokens)
+    out = np.zeros(counts[0].shape[1])
+    for prior, total, n, each in zip(priors, sums, tokens, data, strict=True):
+        of_words, more = np.log(prior), each.data > 1.0  # log Gamma(a + 1) / Gamma(a) is log a
+        of_words[more] = gammaln(prior[more] + each.data[more]) - gammaln(prior[more])
+        out += np.bincount(each.indices, of_words, len(out)) + gammaln(total) - gammaln(total + n)
     return out
 
 
-def places(counts):
-    """Positions of the entries of a csr_array in the flat table."""
-    n_words, n_components = counts.shape
-    return np.repeat(np.arange(n_words) * n_components, np.diff(counts.indptr)) + counts.indices
+def by_topic(counts):
+    """Sums of a csr_array (V, K) over words, (K,) float64."""
+    return np.bincount(counts.indices, counts.data, counts.shape[1])
