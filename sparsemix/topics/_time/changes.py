@@ -1,48 +1,55 @@
-"""Differences of the words of a topic between two slices, and those that chance makes."""
+"""Differences of the words of a topic between successive slices, beyond those of two halves of the same slice."""
+
+from itertools import pairwise
 
 import numpy as np
 from scipy.special import xlogy
 
-# Random divisions of the tokens of two slices.
+# Random divisions of the tokens of two sets of documents.
 N_DRAWS = 20
+# Share of halves that differ less than a change.
+QUANTILE = 0.95
 
 
-def compared(before, after, n_words, seed):
-    """Distance of counts (V,) of two slices, that of chance for independent tokens, and words that rise and fall."""
-    before, after = np.rint(before).astype(np.int64), np.rint(after).astype(np.int64)
-    sizes = before.sum(), after.sum()
-    if min(sizes) == 0:
-        return {"distance": 0.0, "chance": 0.0, "rise": [], "fall": []}
-    used = np.flatnonzero(before + after)
-    before, after = before[used], after[used]
-    divided = np.random.default_rng(seed).binomial(before + after, sizes[0] / sum(sizes), (N_DRAWS, len(used)))
-    draws = [distance(part, before + after - part) for part in divided]
-    found, chance = distance(before, after), np.mean(draws) + 2.0 * np.std(draws)
-    # p log p differs most for words that make the distance
-    p, q = before / sizes[0], after / sizes[1]
-    parts = np.sign(q - p) * (xlogy(p, p) + xlogy(q, q) - xlogy(p + q, 0.5 * (p + q)))
-    order = np.argsort(-parts, kind="stable")
-    rise, fall = order[:n_words], order[::-1][:n_words]
-    return {
-        "distance": found, "chance": float(chance),
-        "rise": used[rise[parts[rise] > 0.0]], "fall": used[fall[parts[fall] < 0.0]],
-    }  # fmt: skip
+def changed(halves, n_words):
+    """Dicts of slice, topic and words that rise and fall, largest excess first; see ``TopicsOverTime.changes``."""
+    halves = [[part.rint() for part in parts] for parts in halves]
+    slices = [sum(parts[1:], parts[0]) for parts in halves]
+    shape = -1, slices[0].shape[1], 2
+    between = np.reshape([compared(*pair) for pair in pairwise(slices)], shape)
+    within = np.reshape([compared(*parts) for parts in halves if len(parts) == 2], shape)
+    # words repeat within documents, so that tokens are not independent; in some topics more than in others
+    ratio = np.ma.divide(within[..., 0], within[..., 1])
+    others = (ratio.sum(axis=0) - ratio) / (ratio.count(axis=0) - 1)  # of the topic in other slices
+    spread = (ratio / others).compressed()
+    factor = np.ma.filled(ratio.mean(axis=0), 1.0) * (np.quantile(spread, QUANTILE) if len(spread) else 1.0)
+    distances, chance = between[..., 0], factor * between[..., 1]
+    excess, rows = distances - chance, []
+    for t, k in np.argwhere(excess > 0.0)[np.argsort(-excess[excess > 0.0], kind="stable")].tolist():
+        p, q = (each[:, [k]].toarray().ravel() / each[:, [k]].sum() for each in slices[t : t + 2])
+        # p log p differs most for words that make the distance
+        parts = np.sign(q - p) * (xlogy(p, p) + xlogy(q, q) - xlogy(p + q, 0.5 * (p + q)))
+        rise, fall = (np.argsort(-each, kind="stable")[:n_words] for each in (parts, -parts))
+        rows.append({"topic": k, "slice": t, "distance": distances[t, k], "chance": chance[t, k],
+                     "excess": excess[t, k], "rise": rise[parts[rise] > 0], "fall": fall[parts[fall] < 0]})  # fmt: skip
+    return rows
 
 
-def less_chance(rows):
-    """Rows of ``compared`` with the excess of their distances over chance, largest first; those without are left out.
-
-    Words repeat within documents, so chance exceeds that of independent tokens. Most topics hardly change from one
-    slice to the next: the median of all rows gives the factor, one or more.
+def compared(a, b):
+    """Distance of two tables of counts (V, K) and mean distance of random divisions of their tokens, by topic, (K, 2).
     """
-    ratios = [row["distance"] / row["chance"] for row in rows if row["chance"] > 0.0]
-    factor = max(1.0, float(np.median(ratios))) if ratios else 1.0
-    rows = [row | {"chance": factor * row["chance"]} for row in rows]
-    rows = [row | {"excess": row["distance"] - row["chance"]} for row in rows]
-    return sorted((row for row in rows if row["excess"] > 0.0), key=lambda row: -row["excess"])
+    a, b = (each.T.toarray() for each in (a, b))
+    out, rng = np.zeros((len(a), 2)), np.random.default_rng(0)
+    for k in np.flatnonzero((a.sum(axis=1) > 0) & (b.sum(axis=1) > 0)):
+        both = (a[k] + b[k]).astype(np.int64)
+        used = np.flatnonzero(both)
+        part, both = a[k, used].astype(np.int64), both[used]
+        divided = rng.binomial(both, part.sum() / both.sum(), (N_DRAWS, len(used)))
+        out[k] = distance(part, both - part), np.mean([distance(each, both - each) for each in divided])
+    return out
 
 
 def distance(p, q):
     """Jensen-Shannon distance of two lists of counts: the root of the mean divergence from their middle, in nats."""
     p, q = p / max(p.sum(), 1), q / max(q.sum(), 1)
-    return float(np.sqrt(max(0.5 * np.sum(xlogy(p, p) + xlogy(q, q)) - 0.5 * np.sum(xlogy(p + q, 0.5 * (p + q))), 0.0)))
+    return float(np.sqrt(max(0.5 * np.sum(xlogy(p, p) + xlogy(q, q) - xlogy(p + q, 0.5 * (p + q))), 0.0)))

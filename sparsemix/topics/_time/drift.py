@@ -17,12 +17,10 @@ LEAST_COUNT = 0.05
 DISCOUNTS = np.array([0.01, 0.03, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.87, 0.92, 0.96, 0.98, 0.99, 0.999])
 # About as many words suffice to compare discounts.
 ENOUGH_WORDS = 8192
-# A slice that all topics discount below this share is left out of a prior.
-LEAST_SHARE = 1e-4
 
 
 class Drift:
-    """Expected counts of topics in each slice: ``counts``, and ``halves`` of the documents under the fitted topics.
+    """Expected counts of topics in each slice, and at first in two random halves of its documents.
 
     Slice t has the prior beta + sum over s != t of d^(distance of s and t) N_s, with one discount d for each topic.
 
@@ -38,6 +36,7 @@ class Drift:
 
     def __init__(self, model, X, sample_weight, rows):
         self.model, self.X, self.sample_weight, self.n_visits = model, X, sample_weight, 0
+        self.n_documents = [len(each) for each in rows]
         self.parts, start = [], 0
         for t, each in enumerate(rows):
             self.parts.append([])
@@ -120,9 +119,8 @@ def posterior(counts, t, discount):
     out = np.zeros(counts[t].shape, dtype=counts[t].dtype)
     for s, each in enumerate(counts):
         share = (discount ** abs(t - s)).astype(out.dtype)
-        if share.max() >= LEAST_SHARE:
-            scaled = sparse.csr_array((each.data * share[each.indices], each.indices, each.indptr), shape=each.shape)
-            out = added(out, scaled, 1.0)
+        scaled = sparse.csr_array((each.data * share[each.indices], each.indices, each.indptr), shape=each.shape)
+        out = added(out, scaled, 1.0)
     return out
 
 

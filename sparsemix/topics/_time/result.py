@@ -11,8 +11,8 @@ from sparsemix._typing import Array, RowsLike, Weights
 from sparsemix.metrics._completion import per_token
 from sparsemix.topics._additive_topics import AdditiveTopics
 from sparsemix.topics._edit.edited import check_topic_model
-from sparsemix.topics._time.changes import compared, less_chance
-from sparsemix.topics._time.drift import Drift, at_counts, posterior
+from sparsemix.topics._time.changes import changed
+from sparsemix.topics._time.drift import Drift, at_counts, by_topic, posterior, prior_of
 from sparsemix.topics._time.slices import read_times, slices_of
 
 
@@ -29,10 +29,9 @@ def topics_over_time(
 ) -> "TopicsOverTime":
     """Learn how the words of each topic change over time.
 
-    The fitted topics are the start. Each slice of time then has topics of its documents. Their Dirichlet prior is the
-    prior of the model plus the counts of the slices before and after, discounted by ``d ** distance``. The discount d
-    of a topic maximises the evidence of the counts of each slice under its prior. It is near one for a topic that does
-    not change, whose slices then share their words.
+    The topics of a slice of time have a Dirichlet prior: that of the model plus the counts of the slices before and
+    after, discounted by ``d ** distance``. The discount d of a topic maximises the evidence of the counts of each slice
+    under its prior. It is near one for a topic that does not change.
 
     Parameters
     ----------
@@ -44,12 +43,11 @@ def topics_over_time(
         Numbers, dates, or texts that are in order of time if sorted, such as "2024-01-31"; as list, array or Series.
         Documents of equal times are in one slice.
     n_slices : int, default=None
-        Number of slices, of about equally many documents; there may be fewer, since times are not divided. None makes
-        one slice of each distinct time if there are at most 50, else 20 slices. For calendar slices give years or
-        months as times.
+        Largest number of slices, of about equally many documents. None makes one slice of each distinct time if there
+        are at most 50, else 20. For calendar slices give years or months as times.
     discount : float in [0, 1], default=None
-        Share that the counts of the next slice have in the prior. 0 learns each slice alone, and 1 pools all of them.
-        None learns it for each topic.
+        Share that the counts of the next slice have in the prior: 0 learns each slice alone, and 1 pools all. None
+        learns it for each topic.
     max_iter : int, default=3
         Visits of all documents after the first one. Counts are means over them.
     sample_weight : array-like of shape (n_samples,), default=None
@@ -65,8 +63,7 @@ def topics_over_time(
     TypeError
         For anything but one of these models.
     ValueError
-        For other numbers of documents in ``times``, for missing times or times without an order, and for counts that
-        ``fit`` refuses.
+        For times of another number, missing ones or ones without an order, and for counts that ``fit`` refuses.
 
     See Also
     --------
@@ -75,8 +72,8 @@ def topics_over_time(
 
     Notes
     -----
-    The fit is in memory: statistics of blocks are not supported. A model of a fit over blocks or of a stream is.
-    The result is the same for any ``n_jobs`` of the model.
+    The documents must be in memory; a fit over blocks or a stream may have learned the model. The result is the same
+    for any ``n_jobs`` of the model.
 
     References
     ----------
@@ -113,7 +110,7 @@ def topics_over_time(
         if discount is None:
             discounts = drift.learned_discount()
         drift.visit(discounts)
-    return TopicsOverTime(model, slices, [len(each) for each in rows], drift.counts, discounts)
+    return TopicsOverTime(slices, drift, discounts)
 
 
 class TopicsOverTime:
@@ -123,16 +120,9 @@ class TopicsOverTime:
 
     Parameters
     ----------
-    model : estimator
-        The fitted model.
-    slices : object
-        First and last time of each slice.
-    n_documents : list of int
-        Documents of each slice.
-    counts : list of csr_array of shape (n_features, n_components)
-        Expected counts of each slice.
+    slices, drift : object
+        Slices of time and their counts.
     discount : ndarray of shape (n_components,)
-        Discount of each topic.
 
     Attributes
     ----------
@@ -168,11 +158,11 @@ class TopicsOverTime:
     (10, 25)
     """
 
-    def __init__(self, model, slices, n_documents, counts, discount):
-        self.model, self._slices = model, slices
-        self.slices_, self.n_documents_ = slices.labels, np.array(n_documents)
-        self.counts_, self.discount_ = counts, discount
-        totals = np.array([np.bincount(each.indices, each.data, model.n_components) for each in counts])
+    def __init__(self, slices, drift, discount):
+        self.model, self._slices, self._halves = drift.model, slices, drift.halves
+        self.slices_, self.n_documents_ = slices.labels, np.array(drift.n_documents)
+        self.counts_, self.discount_ = drift.counts, discount
+        totals = np.array([by_topic(each) for each in drift.counts])
         self.shares_ = totals / np.maximum(totals.sum(axis=1, keepdims=True), np.finfo(float).tiny)
 
     @plain_arguments
@@ -228,13 +218,9 @@ class TopicsOverTime:
         shares : ndarray of shape (n_slices, n_words)
         """
         self._check(topic, self.model.n_components, "topic", "topics")
-        one, d = [each[:, [topic]].toarray().ravel() for each in self.counts_], self.discount_[topic]
-        gaps = np.abs(np.subtract.outer(np.arange(len(one)), np.arange(len(one))))
-        fitted = self.model._fitted
-        prior = np.full(len(one[0]), fitted.model.topic_word_prior, dtype=np.float64)
-        if fitted.stats.prior is not None:
-            prior += fitted.stats.prior.toarray()[:, topic]
-        shares = np.power(float(d), gaps) @ np.array(one, dtype=np.float64) + prior
+        counts, beta = [each[:, [topic]] for each in self.counts_], prior_of(self.model)
+        shares = np.hstack([posterior(counts, t, self.discount_[[topic]]) for t in range(len(counts))]).T
+        shares = shares.astype(np.float64) + (beta if np.ndim(beta) == 0 else beta[:, topic])
         shares /= shares.sum(axis=1, keepdims=True)
         return shares if words is None else shares[:, np.asarray(words)]
 
@@ -262,9 +248,10 @@ class TopicsOverTime:
     def changes(self, n_words: int = 5, feature_names: Any = None) -> list[dict[str, Any]]:
         """Pairs of successive slices in which the words of a topic differ, the largest change first.
 
-        The Jensen-Shannon distance of the counts of both slices is compared with the distances of random divisions of
-        their sum, which have no drift. Small slices therefore do not come first by chance. Since words repeat within
-        documents, distances of chance are multiplied by a factor, so that at least half of all pairs are no change.
+        The Jensen-Shannon distance of the counts of both slices under the fitted topics is divided by that of random
+        divisions of their tokens, so that small slices do not come first by chance. Words repeat within documents, so
+        the same ratio of two random halves of the documents of a slice exceeds one. A pair is listed if its ratio
+        exceeds the mean of the halves of its topic by a factor that 95 % of all halves do not exceed.
 
         Parameters
         ----------
@@ -276,18 +263,16 @@ class TopicsOverTime:
         Returns
         -------
         changes : list of dict
-            With "topic", "before" and "after" (labels of the slices), "distance", "chance" (mean distance without
-            drift plus two standard deviations, times the factor), "excess" (their difference, positive), and the words
-            of more ("rise") and of less probability ("fall").
+            With "topic", "before" and "after" (labels of the slices), "distance", "chance" (what it must exceed),
+            "excess" (their difference), and the words of more ("rise") and of less probability ("fall").
         """
-        names, found = self.model._words(feature_names), []
-        for t in range(len(self.slices_) - 1):
-            pair = [each.tocsc() for each in self.counts_[t : t + 2]]
-            for topic in range(self.model.n_components):
-                row = compared(*(each[:, [topic]].toarray().ravel() for each in pair), n_words, seed=(t, topic))
-                row |= {side: names[np.array(row[side], dtype=int)].tolist() for side in ("rise", "fall")}
-                found.append({"topic": topic, "before": self.slices_[t], "after": self.slices_[t + 1]} | row)
-        return less_chance(found)
+        check_number("n_words", n_words)
+        names, found = self.model._words(feature_names), changed(self._halves, n_words)
+        for row in found:
+            t = row.pop("slice")
+            row |= {"before": self.slices_[t], "after": self.slices_[t + 1]}
+            row |= {side: names[row[side]].tolist() for side in ("rise", "fall")}
+        return found
 
     def transform(self, X: RowsLike, times: Any) -> Array:
         """Topic proportions of documents under the topics of their slices.
