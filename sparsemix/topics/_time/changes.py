@@ -11,8 +11,8 @@ N_DRAWS = 20
 QUANTILE = 0.95
 
 
-def changed(halves, n_words):
-    """Dicts of slice, topic and words that rise and fall, largest excess first; see ``TopicsOverTime.changes``."""
+def changed(halves, labels, names, n_words):
+    """The result of ``TopicsOverTime.changes``, from counts (V, K) of both halves of the documents of each slice."""
     halves = [[part.rint() for part in parts] for parts in halves]
     slices = [sum(parts[1:], parts[0]) for parts in halves]
     shape = -1, slices[0].shape[1], 2
@@ -29,16 +29,16 @@ def changed(halves, n_words):
         p, q = (each[:, [k]].toarray().ravel() / each[:, [k]].sum() for each in slices[t : t + 2])
         # p log p differs most for words that make the distance
         parts = np.sign(q - p) * (xlogy(p, p) + xlogy(q, q) - xlogy(p + q, 0.5 * (p + q)))
-        rise, fall = (np.argsort(-each, kind="stable")[:n_words] for each in (parts, -parts))
-        rows.append({"topic": k, "slice": t, "distance": distances[t, k], "chance": chance[t, k],
-                     "excess": excess[t, k], "rise": rise[parts[rise] > 0], "fall": fall[parts[fall] < 0]})  # fmt: skip
+        rise, fall = (names[order[side[order] > 0.0]].tolist() for side in (parts, -parts)
+                      for order in [np.argsort(-side, kind="stable")[:n_words]])  # fmt: skip
+        rows.append({"topic": k, "before": labels[t], "after": labels[t + 1], "distance": distances[t, k],
+                     "chance": chance[t, k], "excess": excess[t, k], "rise": rise, "fall": fall})  # fmt: skip
     return rows
 
 
 def compared(a, b):
-    """Distance of two tables of counts (V, K) and mean distance of random divisions of their tokens, by topic, (K, 2).
-    """
-    a, b = (each.T.toarray() for each in (a, b))
+    """Distance of counts (V, K) of two slices, and mean distance of random divisions of their tokens, (K, 2)."""
+    a, b = a.T.toarray(), b.T.toarray()
     out, rng = np.zeros((len(a), 2)), np.random.default_rng(0)
     for k in np.flatnonzero((a.sum(axis=1) > 0) & (b.sum(axis=1) > 0)):
         both = (a[k] + b[k]).astype(np.int64)
@@ -50,6 +50,6 @@ def compared(a, b):
 
 
 def distance(p, q):
-    """Jensen-Shannon distance of two lists of counts: the root of the mean divergence from their middle, in nats."""
+    """Jensen-Shannon distance of two lists of counts, in nats."""
     p, q = p / max(p.sum(), 1), q / max(q.sum(), 1)
     return float(np.sqrt(max(0.5 * np.sum(xlogy(p, p) + xlogy(q, q) - xlogy(p + q, 0.5 * (p + q))), 0.0)))

@@ -23,15 +23,7 @@ class Drift:
     """Expected counts of topics in each slice, and at first in two random halves of its documents.
 
     Slice t has the prior beta + sum over s != t of d^(distance of s and t) N_s, with one discount d for each topic.
-
-    Parameters
-    ----------
-    model : estimator
-        Fitted; it does not change.
-    X : {ndarray, CSR} of shape (n_samples, n_features)
-    sample_weight : ndarray of shape (n_samples,) or None
-    rows : list of ndarray
-        Documents of each slice.
+    ``rows`` are the documents of each slice.
     """
 
     def __init__(self, model, X, sample_weight, rows):
@@ -52,8 +44,7 @@ class Drift:
         out = []
         for rows, start, memory in self.parts[t]:
             weight = None if self.sample_weight is None else self.sample_weight[rows]
-            stats = estimator.expected_stats(self.X[rows], weight, first_row=start, memory=memory)
-            counts = stats["word_topic"]
+            counts = estimator.expected_stats(self.X[rows], weight, first_row=start, memory=memory)["word_topic"]
             if isinstance(counts, np.ndarray):
                 counts = WordRows(np.arange(len(counts)), counts, len(counts))
             out.append(sparse.csr_array(as_sums(counts).compressed(LEAST_COUNT, start + self.n_visits)))
@@ -79,17 +70,20 @@ class Drift:
         Of the words of a Dirichlet multinomial, some have the same law given the number of their tokens.
         """
         step = max(1, self.counts[0].shape[0] // ENOUGH_WORDS)
-        counts = [each[::step] for each in self.counts]
-        data = [whole(each, t) for t, each in enumerate(counts)]
-        beta = prior_of(self.model)
-        beta = beta if np.ndim(beta) == 0 else beta[::step]
+        counts, data = [each[::step] for each in self.counts], []
+        for t, each in enumerate(counts):  # rounded at random; the means stay
+            data.append(each.copy())
+            data[t].data = np.floor(each.data + np.random.default_rng(t).random(each.nnz, dtype=each.dtype))
+            data[t].eliminate_zeros()
+        beta = prior_of(self.model)[::step]
         return DISCOUNTS[np.argmax([log_evidence(counts, data, each, beta) for each in DISCOUNTS], axis=0)]
 
 
 def prior_of(model):
-    """Prior of words in topics: a number, or an array (V, K)."""
+    """Prior of words in topics, (V, K)."""
     beta, given = model._fitted.model.topic_word_prior, model._fitted.stats.prior
-    return beta if given is None else beta + given.toarray()
+    beta = beta if given is None else beta + given.toarray()
+    return np.broadcast_to(beta, (model.n_features_in_, model.n_components))
 
 
 def at_counts(model, counts, n_visits=0):
@@ -124,21 +118,11 @@ def posterior(counts, t, discount):
     return out
 
 
-def whole(counts, seed):
-    """Counts rounded at random to whole tokens; their means do not change."""
-    out = counts.copy()
-    out.data = np.floor(counts.data + np.random.default_rng(seed).random(len(counts.data), dtype=counts.data.dtype))
-    out.eliminate_zeros()
-    return out
-
-
 def log_evidence(counts, data, discount, beta):
     """Log probability of the data of all slices, each under the prior of the counts of all others, by topic, (K,).
 
-    The data are whole counts. Fractions of tokens are small where a topic has a word by its prior only. They would
-    suggest that all slices agree. ``beta`` is a number, or an array (V, K).
+    The data are whole counts. Small fractions of tokens, which the prior makes, would suggest that all slices agree.
     """
-    beta = np.broadcast_to(beta, counts[0].shape)
     totals, tokens = ([by_topic(each) for each in some] for some in (counts, data))
     at = [each.nonzero() for each in data]
     priors, sums = [beta[each] for each in at], [beta.sum(axis=0, dtype=np.float64)] * len(data)

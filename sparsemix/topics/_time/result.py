@@ -36,12 +36,11 @@ def topics_over_time(
     Parameters
     ----------
     model : SparseSCVB0LDA or SparseLDA
-        Fitted topic model, of these or similar documents. It does not change.
+        Fitted topic model, of these or similar documents; also of blocks or a stream. It does not change.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        Counts of the documents, in any order. They are read slice by slice.
+        Counts of the documents, in any order and in memory. They are read slice by slice.
     times : array-like of shape (n_samples,)
-        Numbers, dates, or texts that are in order of time if sorted, such as "2024-01-31"; as list, array or Series.
-        Documents of equal times are in one slice.
+        Numbers, dates, or texts that are in order of time if sorted, such as "2024-01-31".
     n_slices : int, default=None
         Largest number of slices, of about equally many documents. None makes one slice of each distinct time if there
         are at most 50, else 20. For calendar slices give years or months as times.
@@ -60,20 +59,13 @@ def topics_over_time(
 
     Raises
     ------
-    TypeError
-        For anything but one of these models.
-    ValueError
-        For times of another number, missing ones or ones without an order, and for counts that ``fit`` refuses.
+    TypeError, ValueError
+        For other models; for times of another number, missing ones or ones without an order; for counts that ``fit``
+        refuses.
 
     See Also
     --------
     sparsemix.plotting.plot_topic_over_time : Shares of a topic and of the words that change.
-    sparsemix.plotting.plot_topics_over_time : Shares of topics with fixed words.
-
-    Notes
-    -----
-    The documents must be in memory; a fit over blocks or a stream may have learned the model. The result is the same
-    for any ``n_jobs`` of the model.
 
     References
     ----------
@@ -86,8 +78,7 @@ def topics_over_time(
     >>> from sparsemix.datasets import make_bars
     >>> from sparsemix.topics import topics_over_time
     >>> X = make_bars(n_samples=200, random_state=0)[0]
-    >>> lda = SparseSCVB0LDA(10, random_state=0).fit(X)
-    >>> drift = topics_over_time(lda, X, np.repeat([2001, 2002], 100))
+    >>> drift = topics_over_time(SparseSCVB0LDA(10, random_state=0).fit(X), X, np.repeat([2001, 2002], 100))
     >>> drift.slices_.tolist(), drift.shares_.shape
     ([2001, 2002], (2, 10))
     """
@@ -103,12 +94,9 @@ def topics_over_time(
     times = times if kept is None else times[kept]
     slices = slices_of(times, n_slices)
     codes = slices.find(times)
-    rows = [np.flatnonzero(codes == t) for t in range(len(slices.first))]
-    drift = Drift(model, X, weight, rows)
-    discounts = np.full(model.n_components, discount)
+    drift = Drift(model, X, weight, [np.flatnonzero(codes == t) for t in range(len(slices.first))])
     for _ in range(max_iter):
-        if discount is None:
-            discounts = drift.learned_discount()
+        discounts = drift.learned_discount() if discount is None else np.full(model.n_components, discount)
         drift.visit(discounts)
     return TopicsOverTime(slices, drift, discounts)
 
@@ -117,12 +105,6 @@ class TopicsOverTime:
     """Topics of every slice of time, as :func:`topics_over_time` returns them.
 
     Slices are numbered from 0, in order of time.
-
-    Parameters
-    ----------
-    slices, drift : object
-        Slices of time and their counts.
-    discount : ndarray of shape (n_components,)
 
     Attributes
     ----------
@@ -152,8 +134,7 @@ class TopicsOverTime:
     >>> from sparsemix.datasets import make_bars
     >>> from sparsemix.topics import topics_over_time
     >>> X = make_bars(n_samples=200, random_state=0)[0]
-    >>> lda = SparseSCVB0LDA(10, random_state=0).fit(X)
-    >>> drift = topics_over_time(lda, X, np.repeat([2001, 2002], 100))
+    >>> drift = topics_over_time(SparseSCVB0LDA(10, random_state=0).fit(X), X, np.repeat([2001, 2002], 100))
     >>> drift.topic_word_distribution(0).shape
     (10, 25)
     """
@@ -172,17 +153,11 @@ class TopicsOverTime:
         Parameters
         ----------
         t : int
-            Number of the slice.
+            Number of the slice; others have a ValueError.
 
         Returns
         -------
         model : estimator
-            A copy of the model.
-
-        Raises
-        ------
-        ValueError
-            For a number that no slice has.
         """
         self._check(t, len(self.slices_), "t", "slices")
         return at_counts(self.model, posterior(self.counts_, t, self.discount_))
@@ -220,7 +195,7 @@ class TopicsOverTime:
         self._check(topic, self.model.n_components, "topic", "topics")
         counts, beta = [each[:, [topic]] for each in self.counts_], prior_of(self.model)
         shares = np.hstack([posterior(counts, t, self.discount_[[topic]]) for t in range(len(counts))]).T
-        shares = shares.astype(np.float64) + (beta if np.ndim(beta) == 0 else beta[:, topic])
+        shares = shares.astype(np.float64) + beta[:, topic]
         shares /= shares.sum(axis=1, keepdims=True)
         return shares if words is None else shares[:, np.asarray(words)]
 
@@ -267,12 +242,7 @@ class TopicsOverTime:
             "excess" (their difference), and the words of more ("rise") and of less probability ("fall").
         """
         check_number("n_words", n_words)
-        names, found = self.model._words(feature_names), changed(self._halves, n_words)
-        for row in found:
-            t = row.pop("slice")
-            row |= {"before": self.slices_[t], "after": self.slices_[t + 1]}
-            row |= {side: names[row[side]].tolist() for side in ("rise", "fall")}
-        return found
+        return changed(self._halves, self.slices_, self.model._words(feature_names), n_words)
 
     def transform(self, X: RowsLike, times: Any) -> Array:
         """Topic proportions of documents under the topics of their slices.

@@ -6,7 +6,7 @@ import numpy as np
 
 from sparsemix._estimator.input.integers import is_integer
 
-# Up to this number of distinct times, each is a slice. More are divided into N_EQUAL slices of about equal size.
+# Up to this number of distinct times, each is a slice. More make N_EQUAL slices of about equal size.
 MOST_SLICES, N_EQUAL = 50, 20
 
 
@@ -21,8 +21,7 @@ class Slices(NamedTuple):
         """The time of a slice, or a text of its first and last time."""
         if np.array_equal(self.first, self.last):
             return self.first
-        pairs = zip(self.first, self.last, strict=True)
-        return np.array([f"{a}" if a == b else f"{a} to {b}" for a, b in pairs])
+        return np.array([f"{a}" if a == b else f"{a} to {b}" for a, b in zip(*self, strict=True)])
 
     def find(self, times):
         """Slice of each time: the last one that begins at this time or before; the first one for earlier times."""
@@ -37,11 +36,9 @@ def read_times(times, n_documents):
     values = np.asarray(times)
     if values.shape != (n_documents,):
         raise ValueError(f"times has shape {values.shape}, but X has {n_documents} documents; give one time for each")
-    missing = [row for row, value in enumerate(values.tolist()) if value is None or value != value]
-    if values.dtype.kind in "mM":
-        missing = np.flatnonzero(np.isnat(values)).tolist()
-    if missing:
-        raise ValueError(f"times has no value in row {missing[0]}; leave out documents without a time")
+    missing = next((row for row, value in enumerate(values) if value is None or value != value), None)
+    if missing is not None:
+        raise ValueError(f"times has no value in row {missing}; leave out documents without a time")
     return values
 
 
@@ -53,12 +50,10 @@ def slices_of(times, n_slices=None):
         values, sizes = np.unique(times, return_counts=True)
     except TypeError as error:
         raise refused("holds values of several kinds") from error
-    if n_slices is None:
-        n_slices = len(values) if len(values) <= MOST_SLICES else N_EQUAL
-    if n_slices >= len(values):
+    if len(values) <= (n_slices or MOST_SLICES):
         return Slices(values, values)
     middles = np.cumsum(sizes) - sizes / 2  # documents of one time stay together
-    codes = (middles * n_slices / len(times)).astype(int)
+    codes = (middles * (n_slices or N_EQUAL) / len(times)).astype(int)
     new = np.flatnonzero(np.diff(codes)) + 1
     return Slices(values[np.append(0, new)], values[np.append(new - 1, len(values) - 1)])
 
