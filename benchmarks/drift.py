@@ -2,6 +2,7 @@
 
 python benchmarks/drift.py --data docword.arxiv.txt.gz --dates labels.arxiv.txt.gz
 python benchmarks/drift.py --data docword.arxiv.txt.gz --dates labels.arxiv.txt.gz --large     ours only, all documents
+python benchmarks/drift.py --data docword.arxiv.txt.gz --dates labels.arxiv.txt.gz --discounts   fixed discounts
 python benchmarks/drift.py --quick       documents that are drawn: a word of each topic gives way to another one
 
 The last field of a line of ``--dates`` is the date of a document. Slices have about equally many documents. A tenth of
@@ -10,6 +11,7 @@ Each contestant runs in a process alone. The seconds of ours are those of both f
 """
 
 import gzip
+import time
 from pathlib import Path
 
 import numpy as np
@@ -17,13 +19,16 @@ from _measure import CORES, attempt
 from _results import parser_of, recorder
 
 LARGE = {"n_documents": None, "n_words": None, "n_slices": 20, "n_components": 200}
+MEDIUM = {"n_documents": 40_000, "n_words": None, "n_slices": 20, "n_components": 50}
 SMALL = {"n_documents": 3000, "n_words": 1500, "n_slices": 8, "n_components": 10}
+# Fixed discounts of --discounts.
+DISCOUNTS = (0.5, 0.9, 1.0)
 # Seconds by the clock, after which a contestant is ended.
-LIMIT = 600
+LIMIT = 300
 # Packages, tasks and iterations: of sampling, and of EM.
 PEERS = (
     ("tomotopy DTModel", "by_tomotopy", 100), ("tomotopy DTModel", "by_tomotopy", 300),
-    ("gensim LdaSeqModel", "by_gensim", 2),
+    ("tomotopy DTModel", "by_tomotopy", 1000), ("gensim LdaSeqModel", "by_gensim", 1),
 )  # fmt: skip
 
 
@@ -71,8 +76,8 @@ def score(topics_of, X, slices):
     return per_token(block for t in np.unique(slices) for block in hidden_tokens(topics_of(t), X[slices == t]))
 
 
-def ours(n_components, **where):
-    """Static topics and topics over time."""
+def ours(n_components, discounts=(), **where):
+    """Static topics, topics over time, and those of fixed discounts."""
     from _measure import spent
 
     from sparsemix import SparseSCVB0LDA
@@ -81,8 +86,12 @@ def ours(n_components, **where):
     (X, slices), scored = corpus(**where)
     model, seconds = spent(lambda: SparseSCVB0LDA(n_components, random_state=0, n_jobs=1).fit(X))
     drift, more = spent(lambda: topics_over_time(model, X, slices))
+    fixed = {}
+    for each in discounts:
+        one, spent_on_one = spent(lambda d=each: topics_over_time(model, X, slices, discount=d))
+        fixed[each] = {"nats": score(one.topic_word_distribution, *scored), "seconds": seconds + spent_on_one}
     return {
-        "seconds": seconds, "more": more, "static": score(lambda _: model.components_, *scored),
+        "fixed": fixed, "seconds": seconds, "more": more, "static": score(lambda _: model.components_, *scored),
         "nats": score(drift.topic_word_distribution, *scored), "discount": float(np.median(drift.discount_)),
     }  # fmt: skip
 
@@ -110,7 +119,7 @@ def by_tomotopy(n_components, iterations, **where):
 
 
 def by_gensim(n_components, iterations, **where):
-    """LdaSeqModel with its defaults, but for the largest number of EM iterations."""
+    """LdaSeqModel with a small budget: one pass of its first model, and few iterations of EM and of each document."""
     from _measure import spent
     from gensim.models import LdaSeqModel
 
@@ -121,8 +130,8 @@ def by_gensim(n_components, iterations, **where):
     names = {v: str(v) for v in range(X.shape[1])}
     model, seconds = spent(
         lambda: LdaSeqModel(
-            texts, time_slice=sizes, id2word=names, num_topics=n_components, em_min_iter=1, em_max_iter=iterations,
-            random_state=0,
+            texts, time_slice=sizes, id2word=names, num_topics=n_components, passes=1, em_min_iter=iterations,
+            em_max_iter=iterations - 1, lda_inference_max_iter=5, random_state=0,
         )
     )  # fmt: skip
 
@@ -137,34 +146,42 @@ def main():
     parser.add_argument("--data", type=Path, help="file of counts in UCI format")
     parser.add_argument("--dates", type=Path, help="file with a line for each document, which ends with its date")
     parser.add_argument("--large", action="store_true")
+    parser.add_argument("--discounts", action="store_true")
     parser.add_argument("--quick", action="store_true")
     args = parser.parse_args()
-    record, sizes = recorder(args), LARGE if args.large else SMALL
+    record, sizes = recorder(args), LARGE if args.large else MEDIUM if args.discounts else SMALL
     if args.data is not None and args.dates is None:
         args.dates = args.data.with_name(args.data.name.replace("docword.", "labels."))
     where = sizes | {"data": args.data and str(args.data), "dates": args.dates and str(args.dates)}
     name = "drawn" if args.data is None else args.data.name.removeprefix("docword.").partition(".")[0]
-    name += "" if args.data is None or args.large else f", {sizes['n_documents']:,} documents"
+    name += "" if args.data is None or sizes["n_documents"] is None else f", {sizes['n_documents']:,} documents"
     name += f", {sizes['n_slices']} slices"
 
     def add(estimator, label, nats, seconds, **scores):
-        scores = {"nats": round(nats, 4)} | {key: round(value, 3) for key, value in scores.items()}
+        scores = {key: round(value, 3) for key, value in scores.items()}
+        if nats is not None:
+            scores, seconds = {"nats": round(nats, 4)} | scores, round(seconds, 1)
         parameters = {"n_components": sizes["n_components"]}
         record.add("drift", name, estimator, scores, label=label, parameters=parameters, seed=0, split="a tenth",
-                   prior="defaults", seconds=round(seconds, 1))  # fmt: skip
+                   prior="defaults", seconds=seconds)  # fmt: skip
 
-    if result := attempt("ours", "drift:ours", CORES[:1], **where):
+    discounts = DISCOUNTS if args.discounts else ()
+    if result := attempt("ours", "drift:ours", CORES[:1], discounts=discounts, **where):
         add("SparseSCVB0LDA", "one set of topics", result["static"], result["seconds"])
         both = result["seconds"] + result["more"]
         add("topics_over_time", "topics over time", result["nats"], both, discount=result["discount"],
             fits=both / result["seconds"])  # fmt: skip
-    if args.large:
+        for discount, one in result["fixed"].items():
+            add("topics_over_time", f"topics over time, discount {discount}", one["nats"], one["seconds"])
+    if args.large or args.discounts:
         return
     for estimator, task, iterations in PEERS[: 1 if args.quick else None]:
         label, n = f"{estimator}, {iterations} iterations", 20 if args.quick else iterations
+        begun = time.monotonic()
         if result := attempt(label, f"drift:{task}", CORES[:1], limit=LIMIT, iterations=n, **where):
             add(estimator, label, result["nats"], result["seconds"])
-
+        elif time.monotonic() - begun > LIMIT:
+            add(estimator, f"{label}: not ended after {LIMIT} s", None, None)
 
 
 if __name__ == "__main__":

@@ -48,6 +48,7 @@ FULL = [
       for name in ("kos", "ap", "reuters21578", "20news", "nips")),
     ["drift.py", "--data", "{docword.arxiv.txt.gz}"],
     ["drift.py", "--large", "--data", "{docword.arxiv.txt.gz}"],
+    ["drift.py", "--discounts", "--data", "{docword.arxiv.txt.gz}"],
     ["mixture.py", "--images", "{images}"],
     ["topics.py", "--K", "50", "--seconds", "10", "--seeds", "5"],
     ["topics.py", "--K", "50", "--seconds", "4", "--seeds", "5", "--data", "{docword.kos.txt.gz}"],

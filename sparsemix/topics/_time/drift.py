@@ -20,7 +20,7 @@ ENOUGH_WORDS = 8192
 
 
 class Drift:
-    """Expected counts of topics in each slice, and at first in two random halves of its documents.
+    """Expected counts of topics in each slice, and under the fitted topics those of two halves of its documents.
 
     Slice t has the prior beta + sum over s != t of d^(distance of s and t) N_s, with one discount d for each topic.
     ``rows`` are the documents of each slice.
@@ -29,26 +29,21 @@ class Drift:
     def __init__(self, model, X, sample_weight, rows):
         self.model, self.X, self.sample_weight, self.n_visits = model, X, sample_weight, 0
         self.n_documents = [len(each) for each in rows]
-        self.parts, start = [], 0
+        self.rows, self.starts = rows, np.cumsum([0, *self.n_documents]).tolist()
+        self.memories = [model.row_memory(len(each), start) for each, start in zip(rows, self.starts, strict=False)]
+        at_start, self.halves = with_steps(model, model._fitted, 0), []
+        self.counts = [self._visit(at_start, each, t, self.memories[t]) for t, each in enumerate(rows)]
         for t, each in enumerate(rows):
-            self.parts.append([])
-            for half in np.array_split(np.random.default_rng(t).permutation(each), min(2, len(each))):
-                self.parts[t].append((half, start, model.row_memory(len(half), start)))
-                start += len(half)
-        at_start = with_steps(model, model._fitted, 0)
-        self.halves = [self._visit(at_start, t) for t in range(len(rows))]
-        self.counts = [sum(parts[1:], parts[0]) for parts in self.halves]
+            halves = np.array_split(np.random.default_rng(t).permutation(each), min(2, len(each)))
+            self.halves.append([self._visit(at_start, half, t) for half in halves])
 
-    def _visit(self, estimator, t):
-        """Expected counts of both halves of the documents of a slice under an estimator, list of csr_array (V, K)."""
-        out = []
-        for rows, start, memory in self.parts[t]:
-            weight = None if self.sample_weight is None else self.sample_weight[rows]
-            counts = estimator.expected_stats(self.X[rows], weight, first_row=start, memory=memory)["word_topic"]
-            if isinstance(counts, np.ndarray):
-                counts = WordRows(np.arange(len(counts)), counts, len(counts))
-            out.append(sparse.csr_array(as_sums(counts).compressed(LEAST_COUNT, start + self.n_visits)))
-        return out
+    def _visit(self, estimator, rows, t, memory=None):
+        """Expected counts of documents of slice t under an estimator, csr_array (V, K)."""
+        weight, start = None if self.sample_weight is None else self.sample_weight[rows], self.starts[t]
+        counts = estimator.expected_stats(self.X[rows], weight, first_row=start, memory=memory)["word_topic"]
+        if isinstance(counts, np.ndarray):
+            counts = WordRows(np.arange(len(counts)), counts, len(counts))
+        return sparse.csr_array(as_sums(counts).compressed(LEAST_COUNT, start + self.n_visits))
 
     def visit(self, discount):
         """Visit the documents of each second slice, then those of the slices between.
@@ -60,8 +55,8 @@ class Drift:
         for parity in (1, 0):  # slices of one parity read the counts of the other one only, and their own
             old = list(self.counts)
             for t in range(parity, len(old), 2):
-                new = self._visit(at_counts(self.model, posterior(old, t, discount), self.n_visits), t)
-                new = sum(new[1:], new[0])
+                estimator = at_counts(self.model, posterior(old, t, discount), self.n_visits)
+                new = self._visit(estimator, self.rows[t], t, self.memories[t])
                 self.counts[t] = old[t] * (1 - share) + new * share if self.n_visits > 1 else new
 
     def learned_discount(self):

@@ -106,6 +106,13 @@ class TopicsOverTime:
 
     Slices are numbered from 0, in order of time.
 
+    Parameters
+    ----------
+    slices, drift : object
+        Slices of time and their counts.
+    discount : ndarray of shape (n_components,)
+        Discount of each topic.
+
     Attributes
     ----------
     slices_ : ndarray of shape (n_slices,)
