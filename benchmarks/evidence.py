@@ -21,6 +21,7 @@ QUICK = [
     ["mixture_defaults.py", "--quick"],
     ["kmeans.py", "--quick"],
     ["consensus.py", "--quick"],
+    ["drift.py", "--quick"],
     ["seeds.py", "--quick"],
     ["dmr.py", "--quick"],
     ["effects.py", "--quick"],
@@ -50,6 +51,9 @@ FULL = [
     *(["seeds.py", "--K", "50", "--data", f"{{docword.{name}.txt.gz}}"]
       for name in ("kos", "ap", "reuters21578", "20news", "nips")),
     ["effects.py"],
+    ["drift.py", "--data", "{docword.arxiv.txt.gz}"],
+    ["drift.py", "--large", "--data", "{docword.arxiv.txt.gz}"],
+    ["drift.py", "--discounts", "--data", "{docword.arxiv.txt.gz}"],
     ["mixture.py", "--images", "{images}"],
     ["topics.py", "--K", "50", "--seconds", "10", "--seeds", "5"],
     ["topics.py", "--K", "50", "--seconds", "4", "--seeds", "5", "--data", "{docword.kos.txt.gz}"],

@@ -1,6 +1,7 @@
 """Plots of fitted models; needs matplotlib (``pip install 'sparsemix[plot]'``)."""
 
 from sparsemix.plotting._curves import plot_learning_curves, plot_search
+from sparsemix.plotting._drift import plot_topic_over_time
 from sparsemix.plotting._effects import plot_effect
 from sparsemix.plotting._eigenvectors import plot_eigenvectors
 from sparsemix.plotting._mixtures import plot_mixture
@@ -15,5 +16,6 @@ __all__ = [
     "plot_search",
     "plot_top_words",
     "plot_topic_map",
+    "plot_topic_over_time",
     "plot_topics_over_time",
 ]

@@ -13,6 +13,7 @@ from sparsemix.topics._edit.operations import drop_topics, merge_topics, split_t
 from sparsemix.topics._edit.outliers import outliers
 from sparsemix.topics._edit.reduce import reduce_topics, topic_hierarchy
 from sparsemix.topics._gibbs_lda import GibbsLDA
+from sparsemix.topics._time.result import TopicsOverTime, topics_over_time
 from sparsemix.topics._variational.sparse_lda import SparseLDA
 from sparsemix.topics._word_prior import WordPrior
 
@@ -23,6 +24,7 @@ __all__ = [
     "SparseLDA",
     "SparseSCVB0LDA",
     "TopicEffects",
+    "TopicsOverTime",
     "WordPrior",
     "choose_n_topics",
     "consensus_topics",
@@ -36,4 +38,5 @@ __all__ = [
     "reduce_topics",
     "split_topic",
     "topic_hierarchy",
+    "topics_over_time",
 ]

@@ -7,7 +7,7 @@ from fuzz_readings import TOPICS
 from sklearn.utils import Bunch
 
 from sparsemix import plotting
-from sparsemix.topics import estimate_effect
+from sparsemix.topics import estimate_effect, topics_over_time
 
 WORDS = ["apple", "$x$", "$\\bad{", "a\nb", "\x00", "漢", "\ud800", "<b>", "", "_^{", "\u202e"]
 NUMBERS = (-1, 0, 1, 2, 5, 1000, 1 << 40, 2.5, None, "x")
@@ -48,7 +48,11 @@ def topic_plots(rng, est, X):
     n_words = est.n_features_in_
     words = [None, [WORDS[i] for i in rng.integers(len(WORDS), size=n_words)], ["a"]][rng.integers(3)]
     dates = [DATES[i] for i in rng.integers(len(DATES), size=np.shape(X)[0] + (rng.random() < 0.1))]
+    times = dates if rng.random() < 0.3 else rng.integers(1990, 1995, size=len(dates))
     return {
+        "plot_topic_over_time": lambda: plotting.plot_topic_over_time(
+            topics_over_time(est, X, times, max_iter=1), few if len(times) % 3 == 0 else 0, words, n_words=many
+        ),
         "plot_top_words": lambda: plotting.plot_top_words(est, words, n_topics=few, n_top_words=many),
         "plot_learning_curves": lambda: plotting.plot_learning_curves(est, x=["epoch", "seconds"][few == 1]),
         "plot_topic_map": lambda: plotting.plot_topic_map(est, words, n_labels=few),
