@@ -14,6 +14,7 @@ from sparsemix import (
     SkipGramTopicModel,
     SparseBernoulliMixture,
     SparseGaussianMixture,
+    SparseHDP,
     SparseLDA,
     SparseMultinomialMixture,
     SparseSCVB0LDA,
@@ -22,7 +23,7 @@ from sparsemix import (
 )
 
 FAMILIES = {
-    "topics": [SparseLDA, SparseSCVB0LDA, CollapsedLDA, GibbsLDA],
+    "topics": [SparseLDA, SparseSCVB0LDA, SparseHDP, CollapsedLDA, GibbsLDA],
     "clusters": [StreamingNGGPMixture, GibbsNGGPMixture],
     "mixtures": [SparseGaussianMixture],
     "linear": [SparseVonMisesFisherMixture, SparseMultinomialMixture, SparseBernoulliMixture],
