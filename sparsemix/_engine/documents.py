@@ -418,16 +418,6 @@ class DocumentMemory:
     def _keep(self, numbers, lengths, topics, values, states):
         self._tiles[tile_key(numbers)] = lengths, topics, values, states
 
-    @property
-    def has_states(self):
-        """Whether all stored documents have states."""
-        return all(states is not None for *_, states in self._tiles.values())
-
-    def map_states(self, places, dtype):
-        """Replace every state s by ``places[s]``."""
-        places = np.asarray(places, dtype=dtype)
-        self._tiles = {key: (*kept, places[states]) for key, (*kept, states) in self._tiles.items()}
-
     def forget(self):
         """Drop everything."""
         self._visits.clear()

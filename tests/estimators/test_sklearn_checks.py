@@ -15,6 +15,7 @@ from sparsemix import (
     SkipGramTopicModel,
     SparseBernoulliMixture,
     SparseGaussianMixture,
+    SparseHDP,
     SparseLDA,
     SparseMultinomialMixture,
     SparseSCVB0LDA,
@@ -152,6 +153,7 @@ SCVB0 = [
     SparseSCVB0LDA(4, sampler="gibbs", learning_method="online", init_params="uniform", batch_size=8, max_iter=4),
     SparseSCVB0LDA(4, sampler="gibbs", learning_method="memoized", max_iter=4),
     SparseSCVB0LDA(1, sampler="dense", init_params="em", max_iter=3),
+    SparseHDP(4, max_iter=4),
 ]  # fmt: skip
 COLLAPSED = [
     CollapsedLDA(4),

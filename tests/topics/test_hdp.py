@@ -147,5 +147,5 @@ def test_streams_and_blocks_are_refused(corpus):
     assert not hasattr(SparseHDP(), "partial_fit")
     with pytest.raises(AttributeError, match="use fit, or SparseSCVB0LDA"):
         SparseHDP().partial_fit(corpus)
-    with pytest.raises(ValueError, match="use SparseSCVB0LDA"):
+    with pytest.raises(TypeError, match="SparseLDA or SparseSCVB0LDA"):
         blocks.fit(SparseHDP(20), [corpus])

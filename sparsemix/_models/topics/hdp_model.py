@@ -58,7 +58,7 @@ class HDPModel(StochasticCollapsedModel):
         components = sparse.csr_array(
             (np.ones(len(kept)), (kept, places[kept])), shape=(self.n_components, n_topics)
         )  # fmt: skip
-        memory.map_states(places, _split.state_dtype(n_topics))
+        map_states(memory, places.astype(_split.state_dtype(n_topics)))
         self.doc_topic_prior = components.T @ self.doc_topic_prior
         self.first_priors = components.T @ self.first_priors[0], self.first_priors[1]
         self.n_components = self.n_nonzero = n_topics
@@ -67,6 +67,16 @@ class HDPModel(StochasticCollapsedModel):
         stats = stats.combined(components)
         self.global_step(stats)
         return stats
+
+
+def has_states(memory):
+    """Whether the memory has sampled topics of all documents that it knows."""
+    return all(states is not None for *_, states in memory._tiles.values())
+
+
+def map_states(memory, places):
+    """Replace every sampled topic k by ``places[k]``."""
+    memory._tiles = {key: (*kept, places[states]) for key, (*kept, states) in memory._tiles.items()}
 
 
 def next_gamma(gamma, tables):

@@ -10,7 +10,7 @@ from sparsemix._engine.loop import Hook
 from sparsemix._estimator.absent import Absent
 from sparsemix._estimator.base import published
 from sparsemix._kernels.split import _split
-from sparsemix._models.topics.hdp_model import HDPModel, gains_of_documents
+from sparsemix._models.topics.hdp_model import HDPModel, gains_of_documents, has_states
 from sparsemix._typing import Seed
 from sparsemix.metrics import document_completion
 from sparsemix.topics._collapsed import assemble_stochastic
@@ -48,8 +48,20 @@ class SparseHDP(SparseSCVB0LDA):
 
     Other Parameters
     ----------------
-    burn_in, init_params, max_doc_update_iter, batch_size, n_averaged_iter, step_size
-        As in :class:`SparseSCVB0LDA`. ``n_averaged_iter`` epochs make no merges.
+    burn_in : int, default=1
+        Sweeps over a document's words in each visit before the one that adds to the topics' counts.
+    init_params : {"random", "uniform", "em", "bregman"} or array-like of shape (n_components, n_features), \
+            default="random"
+        Initialisation, as in :class:`SparseSCVB0LDA`.
+    max_doc_update_iter : int, default=100
+        Maximal number of iterations per document in ``transform``.
+    batch_size : int, default=None
+        Documents per batch. None means 160 tokens per topic of ``n_components``, between 16 and 500 documents, and at
+        least 64 batches per epoch.
+    n_averaged_iter : int, default=None
+        Number of final epochs whose topics are averaged; they make no merges. None means 9 of 20 epochs, at most 10.
+    step_size : tuple of two or three floats, default=(1.0, 0.51)
+        Offset and decay of the steps, as in :class:`SparseSCVB0LDA`.
 
     Attributes
     ----------
@@ -141,6 +153,7 @@ class SparseHDP(SparseSCVB0LDA):
         "learning_method": "online", "mini_epoch": None, "total_samples": None, "warm_start": False,
     }  # fmt: skip
     _state_classes = (*SparseSCVB0LDA._state_classes, HDPModel)
+    _refuse_blocks = Absent("merges need the sampled topics of all documents in memory; use SparseSCVB0LDA")
     partial_fit = Absent("the number of topics is learned from documents in memory; use fit, or SparseSCVB0LDA")
 
     def __init__(
@@ -190,12 +203,6 @@ class SparseHDP(SparseSCVB0LDA):
     def _hooks(self, begin):
         return [*super()._hooks(begin), MergeTopics(self._params.n_jobs)]
 
-    def _refuse_blocks(self):
-        raise ValueError(
-            "SparseHDP merges topics by the sampled topics of all documents, which a fit over blocks does not have in "
-            "memory; use SparseSCVB0LDA"
-        )
-
 
 class MergeTopics(Hook):
     """Merges pairs of topics, and drops topics without tokens, in the second half of the epochs that are not averaged.
@@ -210,7 +217,7 @@ class MergeTopics(Hook):
         """See Hook."""
         model, memory = fit.model, fit.rows.memory
         last = fit.schedule.last_warm
-        early = epoch <= last // 2 or not memory.has_states or model.n_visited < model.n_first + len(fit.rows)
+        early = epoch <= last // 2 or not has_states(memory) or model.n_visited < model.n_first + len(fit.rows)
         if early or model.settled or epoch > last:
             return stats
         places = self._places(fit, stats)
