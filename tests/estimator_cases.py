@@ -25,6 +25,7 @@ from sparsemix import (
     GibbsNGGPMixture,
     SkipGramTopicModel,
     SparseBernoulliMixture,
+    SparseDMR,
     SparseGaussianMixture,
     SparseHDP,
     SparseLDA,
@@ -37,6 +38,7 @@ from sparsemix._models.clusters.model import GibbsModel, StreamingModel
 from sparsemix._models.mixture.model import LinearMixture, MixtureModel
 from sparsemix._models.skipgram.stochastic_model import StochasticSkipGramModel
 from sparsemix._models.skipgram.sweep_models import GibbsSkipGramModel, WalkingSkipGramModel
+from sparsemix._models.topics.covariates.regression_model import RegressionModel
 from sparsemix._models.topics.exact_model import ExactModel
 from sparsemix._models.topics.hdp_model import HDPModel
 from sparsemix._models.topics.stochastic_model import StochasticCollapsedModel
@@ -242,6 +244,11 @@ def scvb0(name, sampler, learning_method, **params):
     return Case(name, SparseSCVB0LDA(K, **params), COUNTS, StochasticCollapsedModel, start)
 
 
+def regression(name, **params):
+    params = {"batch_size": 20, "max_iter": 3, "random_state": 0} | params
+    return Case(name, SparseDMR(K, **params), COUNTS, RegressionModel)
+
+
 def collapsed(name, method, **params):
     model = {"cvb0": ZeroOrderModel, "cvb": SecondOrderModel, "cvb_exact": ExactModel, "gibbs": GibbsTopics}[method]
     params = {"max_iter": 3, "tol": 0.0, "random_state": 0} | params
@@ -359,6 +366,8 @@ CASES = [
     scvb0("scvb0 mini-epochs", "mhw", "online", local_step_size=(10.0, 0.9), mini_epoch=(40, 2)),
     scvb0("scvb0 gibbs seeds", "gibbs", "online", topic_word_prior=SEEDS),
     scvb0("scvb0 dense seeds", "dense", "memoized", topic_word_prior=SEEDS, init_params="random"),
+    regression("regression"),
+    regression("regression words", topic_word_prior="learned", init_params="bregman", n_averaged_iter=1),
     scvb0("scvb0 gibbs excludes", "gibbs", "memoized", topic_word_prior=EXCLUDES, init_params="random"),
     lda("lda seeds", topic_word_prior=SEEDS),
     lda("lda online excludes", learning_method="online", topic_word_prior=EXCLUDES, n_nonzero=None),

@@ -21,7 +21,8 @@ def infer_doc_topic(
         Counts, without duplicates.
     word_topic : ndarray of shape (V, K), float32 or float64
         exp E[log phi], or the topics' word probabilities; each row may be scaled by any positive factor.
-    doc_topic_prior : ndarray of shape (K,)
+    doc_topic_prior : ndarray of shape (K,) or (n, K)
+        alpha of all documents, or of each.
     max_iter : int
     tol : float
         Converged when no N_dk changes by more, in tokens.
@@ -49,9 +50,10 @@ def infer_doc_topic(
         workspace = Workspace(dtype)
         for a, b in tiles(indptr, start, stop):
             first, last = indptr[a], indptr[b]
+            entries = Entries(indptr[a : b + 1] - first, indices[first:last], counts[first:last])
             _proportions.infer(
-                Entries(indptr[a : b + 1] - first, indices[first:last], counts[first:last]), word_topic, prior,
-                max_iter, tol, linear, theta[a:b], np.empty(b - a, dtype=np.int64), workspace, relative=relative,
+                entries, word_topic, prior[a:b] if prior.ndim == 2 else prior, max_iter, tol, linear, theta[a:b],
+                np.empty(b - a, dtype=np.int64), workspace, relative=relative,
             )  # fmt: skip
 
     if workers is None:

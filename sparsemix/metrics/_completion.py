@@ -45,9 +45,9 @@ def document_completion(
         1.2e-38, the smallest normal float32: a word that has no probability in any topic costs -87.3.
     X : {array, CSR} of shape (n_documents, n_words)
         Counts.
-    doc_topic_prior : float or array of shape (n_topics,), default=None
-        Dirichlet prior of a document's topic proportions. By default the estimator's ``doc_topic_prior_``, or
-        1 / n_topics if it has none.
+    doc_topic_prior : float or array of shape (n_topics,) or (n_documents, n_topics), default=None
+        Dirichlet prior of topic proportions, of all documents or of each. By default the estimator's
+        ``doc_topic_prior_``, or 1 / n_topics if it has none.
     test_fraction : float, default=0.2
         Fraction of a document to hide.
     split : {"type", "token"}, default="type"
@@ -126,13 +126,16 @@ def hidden_tokens(topics, X, doc_topic_prior=None, test_fraction=0.2, split="typ
         raise ValueError(f"split is {split!r}; it must be one of {sorted(DIVIDE)}")
     weights = read_topics(topics)
     X = read_counts(X, n_words=weights.shape[1])
-    prior = read_prior(doc_topic_prior, topics, len(weights))
+    prior = read_prior(doc_topic_prior, topics, len(weights), X.shape[0])
     word_topic, log_scale = word_topic_table(weights)
     max_rows = max(1, CHUNK_BYTES // (8 * len(weights)))
+    done = 0
     with Workers(n_jobs) as workers:
         for A, B in split_blocks(X, split, test_fraction, random_state, max_rows):
+            of_block = prior if prior.ndim == 1 else prior[done : done + A.shape[0]]
+            done += A.shape[0]
             doc_topic = infer_doc_topic(
-                A, word_topic, prior, max_iter=MAX_ITER, tol=TOL, relative=True, workers=workers
+                A, word_topic, of_block, max_iter=MAX_ITER, tol=TOL, relative=True, workers=workers
             )
             doc_topic /= doc_topic.sum(axis=1, keepdims=True)
             yield B, log_mixture(B, doc_topic, word_topic, workers) + log_scale[B.indices]
@@ -159,8 +162,8 @@ def perplexity(
         Fitted estimator with ``components_``, or nonnegative weights.
     X : {array, CSR} of shape (n_documents, n_words)
         Counts.
-    doc_topic_prior : float or array of shape (n_topics,), default=None
-        Dirichlet prior of a document's topic proportions; by default the estimator's, or 1 / n_topics.
+    doc_topic_prior : float or array of shape (n_topics,) or (n_documents, n_topics), default=None
+        Dirichlet prior of topic proportions, of all documents or of each; by default the estimator's, or 1 / n_topics.
     test_fraction : float, default=0.2
         Fraction of a document to hide.
     split : {"type", "token"}, default="type"
@@ -198,16 +201,19 @@ def perplexity(
     return float(np.exp(-score))
 
 
-def read_prior(doc_topic_prior, topics, n_topics):
-    """Checked Dirichlet concentrations (K,)."""
+def read_prior(doc_topic_prior, topics, n_topics, n_documents):
+    """Checked Dirichlet concentrations (K,) or (n, K)."""
     if doc_topic_prior is None:
         doc_topic_prior = getattr(topics, "doc_topic_prior_", 1.0 / n_topics)
     prior = floats_of(doc_topic_prior, "doc_topic_prior")
-    if prior.shape not in ((), (n_topics,)):
-        raise ValueError(f"doc_topic_prior has shape {prior.shape}; give one number, or {n_topics} (one per topic)")
+    if prior.shape not in ((), (n_topics,), (n_documents, n_topics)):
+        raise ValueError(
+            f"doc_topic_prior has shape {prior.shape}; give one number, {n_topics} (one per topic), or "
+            f"{n_documents} x {n_topics} (documents by topics)"
+        )
     if not (np.isfinite(prior) & (prior > 0)).all():
         raise ValueError(f"doc_topic_prior is {doc_topic_prior}; concentrations must be positive and finite")
-    return np.full(n_topics, prior)
+    return prior if prior.ndim == 2 else np.full(n_topics, prior)
 
 
 def word_topic_table(weights):

@@ -91,6 +91,10 @@ class TopicPredictMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         ValueError
             For negative, NaN or infinite counts, with the row of the document.
         """
+        return self._transform(X, normalize)
+
+    def _transform(self, X, normalize, priors=None):
+        """See ``transform``; ``priors`` (n, K) are those of each document, in place of the common one."""
         check_is_fitted(self)
         X = check_counts(self, X, reset=False)
         theta = np.empty((X.shape[0], self._n_features_out), dtype=feature_dtype(X))
@@ -98,8 +102,9 @@ class TopicPredictMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         with Workers(self._params.n_jobs) as workers:
             for start, stop in spans(X.shape[0], DOCUMENTS):
                 block = canonical(X[start:stop])
+                of_block = None if priors is None else priors[start:stop]
                 theta[start:stop] = sum(
-                    self._infer(each, block, normalize, workers) for each in averaged
+                    self._infer(each, block, normalize, workers, of_block) for each in averaged
                 ) / len(averaged)
         return theta
 
@@ -108,11 +113,11 @@ class TopicPredictMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         """Fitted topics over which predictions are averaged."""
         return [self._fitted]
 
-    def _infer(self, fitted, block, normalize, workers):
+    def _infer(self, fitted, block, normalize, workers, priors=None):
         """Parameters, or means, of the Dirichlet distributions of a block of documents under some topics, (n, K)."""
         inferred = infer_doc_topic(
-            block, fitted.table, fitted.model.doc_topic_prior, max_iter=self._params.max_doc_update_iter,
-            tol=TRANSFORM_TOL, linear=fitted.linear, workers=workers,
+            block, fitted.table, fitted.model.doc_topic_prior if priors is None else priors,
+            max_iter=self._params.max_doc_update_iter, tol=TRANSFORM_TOL, linear=fitted.linear, workers=workers,
         )  # fmt: skip
         if normalize:
             inferred /= inferred.sum(axis=1, keepdims=True)
@@ -277,7 +282,8 @@ class TopicPredictMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
     def _fitted_part(self, name):
         if "_fitted" not in vars(self):  # AttributeError makes hasattr() False before a fit
-            raise AttributeError(f"this {type(self).__name__} is not fitted yet; call fit or partial_fit first")
+            calls = "fit or partial_fit" if hasattr(self, "partial_fit") else "fit"
+            raise AttributeError(f"this {type(self).__name__} is not fitted yet; call {calls} first")
         return getattr(self._fitted, name)
 
     @property

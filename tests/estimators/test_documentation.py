@@ -13,6 +13,7 @@ from sparsemix import (
     GibbsNGGPMixture,
     SkipGramTopicModel,
     SparseBernoulliMixture,
+    SparseDMR,
     SparseGaussianMixture,
     SparseHDP,
     SparseLDA,
@@ -23,7 +24,7 @@ from sparsemix import (
 )
 
 FAMILIES = {
-    "topics": [SparseLDA, SparseSCVB0LDA, SparseHDP, CollapsedLDA, GibbsLDA],
+    "topics": [SparseLDA, SparseSCVB0LDA, SparseDMR, SparseHDP, CollapsedLDA, GibbsLDA],
     "clusters": [StreamingNGGPMixture, GibbsNGGPMixture],
     "mixtures": [SparseGaussianMixture],
     "linear": [SparseVonMisesFisherMixture, SparseMultinomialMixture, SparseBernoulliMixture],
@@ -73,6 +74,7 @@ TEXTS_DIFFER = {
     ("topics", "random_state"): "the random steps of the method",
     ("topics", "learning_method"): "the rules of the method",
     ("topics", "batch_size"): "meaning of None",
+    ("topics", "n_averaged_iter"): "a class without mini-epochs and other learning methods",
     ("clusters", "concentration"): "a chain may learn it; a stream gives the reason of its default",
     ("clusters", "random_state"): "the random steps of the method",
     ("clusters", "max_iter"): "epochs of a chain, or of expectation propagation",

@@ -138,7 +138,8 @@ def test_an_unfitted_estimator_says_so(case):
 # What additive estimators publish whether it tells something or not.
 UNDOCUMENTED = {cls: {"converged_"} for cls in (SparseSCVB0LDA, SkipGramTopicModel)}  # no bound: they never converge
 # Attributes that some data or parameters give.
-AT_TIMES = {"feature_names_in_", "best_iter_", "stop_reason_", "component_labels_", "label_classes_"}
+AT_TIMES = {"feature_names_in_", "covariate_names_in_", "best_iter_", "stop_reason_"}
+AT_TIMES |= {"component_labels_", "label_classes_"}
 
 WITH_PARAMETERS = {CollapsedLDA: {"doc_topic_distribution_"}}  # with warm_start
 

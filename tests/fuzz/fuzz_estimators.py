@@ -24,7 +24,7 @@ from sparsemix import (
     blocks,
 )
 
-BY_BLOCKS = [cls for cls in CLASSES if hasattr(cls, "_refuse_blocks")]
+BY_BLOCKS = [cls for cls in CLASSES if hasattr(cls, "_refuse_blocks") and hasattr(cls(), "partial_fit")]
 CLEAR = (ValueError, TypeError, NotFittedError)
 # Documented to be NaN where nothing was proposed or compared, or infinite where no number is large enough.
 MAY_BE_NAN = ("r_hat_", "acceptance_rate_", "restart_acceptance_", "u_")

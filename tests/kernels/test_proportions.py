@@ -134,3 +134,17 @@ def test_shapes_are_checked():
     corpus, prior = corpus_of(5, np.float64)
     with pytest.raises(ValueError, match="prior must be"):
         infer(corpus, prior[:4])
+
+
+@pytest.mark.parametrize("linear", [False, True])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_documents_with_priors_of_their_own_are_inferred_as_alone(dtype, linear):
+    corpus, prior = corpus_of(37, dtype)
+    priors = prior * np.random.default_rng(5).uniform(0.2, 5.0, size=(len(corpus), 1))
+    theta, n_iter = infer(corpus, priors, max_iter=30, linear=linear)
+    for d in range(len(corpus)):
+        alone, n_alone = infer(corpus, priors[d], max_iter=30, linear=linear)
+        np.testing.assert_array_equal(theta[d], alone[d])
+        assert n_iter[d] == n_alone[d]
+    with pytest.raises(ValueError, match="prior must be"):
+        infer(corpus, priors[1:], linear=linear)

@@ -136,6 +136,34 @@ class Problem:
         np.testing.assert_allclose(totals_of, totals, rtol=rtol)
         return out
 
+    def run_groups(self, n_sweeps, states, alphas, groups, seed=5):
+        """Sums by word of documents whose priors are rows ``alphas[groups]``; the states follow in place."""
+        dtype, n_components = self.table.dtype, self.table.shape[1]
+        fixed = _split.padded(self.inverse * alphas, dtype)
+        frozen = _split.Topics(self.table, self.base, fixed, _split.padded(self.inverse, dtype), None, groups)
+        nnz, workspaces = len(self.indices), [_split.Workspace(n_components)]
+        records, shares = np.empty((nnz, 3), dtype=np.int64), np.empty(nnz, dtype=dtype)
+        _split.local_step(
+            Entries(self.indptr, self.indices, self.counts), frozen, n_sweeps, True, self.numbers, seed, 0,
+            self.sparse_start(), _split.sample_starts(self.indptr, self.counts), states, records, shares, self.order,
+            workspaces, self.own,
+        )  # fmt: skip
+        starts, entries = np.empty(self.n_words + 1, dtype=np.int64), np.empty(nnz, dtype=np.int32)
+        _words.group_by_word(self.indices, starts, entries)
+        of_entry = np.repeat(groups, np.diff(self.indptr))
+        grouped = _split.Records(starts, entries, records, shares, self.weights, of_entry)
+        every, totals = np.arange(self.n_words, dtype=np.int32), np.zeros(n_components)
+        out = np.zeros((self.n_words, n_components), dtype=dtype)
+        row = _split.padded(np.zeros(2 * fixed.shape[1]), dtype)
+        _split.sum_rows(grouped, frozen, every, 0, self.n_words, row, out, totals)
+        added, totals_of = self.table.copy(), np.zeros((1, n_components))
+        memory = _split.padded(np.zeros(6 * fixed.shape[1]), dtype).reshape(2, -1)
+        bounds = np.array([0, self.n_words])
+        _split.add_rows(grouped, _split.Topics(added, self.base, fixed), every, bounds, 0.3, totals_of, memory)
+        np.testing.assert_allclose(added, self.table + 0.3 * out, rtol=1e-10)
+        np.testing.assert_allclose(totals_of[0], totals, rtol=1e-10)
+        return out
+
     def phi_without_own(self, d, u, before, slots):
         """phi of type u of document d without a token, in parts at its old samples whose topics have slots."""
         phi = self.phi[self.indices[self.indptr[d] + u]].copy()
@@ -583,3 +611,40 @@ def test_fixed_point_is_nearer_to_collapsed_inference_without_own_tokens(repeats
         errors[own] = np.array(worst)
     assert errors[1.0].mean() < 0.75 * errors[0.0].mean()
     assert (errors[1.0] < errors[0.0] + 0.01).all()
+
+
+@pytest.mark.parametrize("own", [False, True])
+@pytest.mark.parametrize("n_components", [5, 300])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_documents_with_priors_of_groups_are_visited_as_alone(n_components, own, weighted):
+    problem = Problem(n_components, n_documents=7, seed=3).with_start()
+    rng = np.random.default_rng(4)
+    alphas = rng.gamma(0.3, size=(3, n_components)) + 1e-3
+    groups = np.array([2, 0, 1, 1, 2, 0, 1], dtype=np.int32)
+    if own:
+        problem.own = rng.random(7)
+    weights = rng.random(7) + 0.5
+    if weighted:
+        problem.weights = np.repeat(weights, np.diff(problem.indptr))
+    states = problem.fresh()
+    found = [problem.run_groups(2, states, alphas, groups), problem.run_groups(2, states, alphas, groups)]
+    expected = [np.zeros_like(found[0]) for _ in found]
+    starts = _split.sample_starts(problem.indptr, problem.counts)
+    for d, (a, b) in enumerate(problem.documents()):
+        alone = Problem(n_components, n_documents=7, seed=3)
+        alone.indptr, alone.indices, alone.counts = np.array([0, b - a]), problem.indices[a:b], problem.counts[a:b]
+        alone.numbers, alone.alpha = problem.numbers[d : d + 1], alphas[groups[d]]
+        alone.start, alone.own = problem.start[d : d + 1], None if problem.own is None else problem.own[d : d + 1]
+        states_of = alone.fresh()
+        for out in expected:
+            out += alone.run(2, states_of) * (weights[d] if weighted else 1.0)
+        np.testing.assert_array_equal(states[starts[d] : starts[d + 1]], states_of)
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+
+
+def test_groups_are_checked():
+    problem = Problem()
+    alphas = np.ones((2, 5))
+    for wrong in (None, np.zeros(3, dtype=np.int32), np.array([0, 1, 2, 0], dtype=np.int32)):
+        with pytest.raises(ValueError, match="groups must be"):
+            problem.run_groups(1, problem.fresh(), alphas, wrong)

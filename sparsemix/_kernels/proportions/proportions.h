@@ -20,6 +20,7 @@ typedef struct {
     int linear;             /* weights alpha + N_dk in the place of exp E[log pi] */
     double tol;             /* converged when no N_dk changes by this much, in tokens */
     int relative;           /* ``tol`` is a share of the document's tokens */
+    ptrdiff_t step;         /* from the prior of a document to that of the next: K, or 0 if all have one */
 } sparsemix_proportion_settings;
 
 static inline ptrdiff_t sparsemix_whole(ptrdiff_t n, ptrdiff_t group)

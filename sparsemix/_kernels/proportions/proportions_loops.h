@@ -313,12 +313,14 @@ TARGET static void SPARSEMIX_NAME(proportions)(
     d.s = *settings;
     d.table = table;
     SPARSEMIX_NAME(assign_work)(&d, work, int_work);
-    for (k = 0; k < d.s.n_components; k++)
-        d.alpha[k] = (REAL)prior[k];
     for (i = 0; i < n_docs; i++) {
+        const double *of_document = prior + i * d.s.step;
         const ptrdiff_t start = indptr[i], n = indptr[i + 1] - start;
         double *theta = out + i * d.s.n_components;
         n_iter[i] = 0;
+        if (i == 0 || d.s.step > 0)
+            for (k = 0; k < d.s.n_components; k++)
+                d.alpha[k] = (REAL)of_document[k];
         d.n = n;
         d.n_words = sparsemix_whole(n, SPARSEMIX_GROUP);
         d.length = 0.0;
@@ -334,7 +336,7 @@ TARGET static void SPARSEMIX_NAME(proportions)(
             n_iter[i] = SPARSEMIX_NAME(infer)(&d);
         }
         for (k = 0; k < d.s.n_components; k++)
-            theta[k] = prior[k] + d.now[k];
+            theta[k] = of_document[k] + d.now[k];
     }
 }
 

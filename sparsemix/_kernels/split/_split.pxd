@@ -10,11 +10,15 @@ cdef extern from "split/split.h" nogil:
         SPARSEMIX_SPLIT_OK
         SPARSEMIX_SPLIT_NO_TOPIC
     ctypedef struct sparsemix_split_settings:
-        Py_ssize_t n_components, n_blocks
+        Py_ssize_t n_components, n_blocks, width
         int n_sweeps, exclude
         uint64_t seed
         int64_t visit
         double base
+    ctypedef struct sparsemix_split_groups:
+        const int* of_entry
+        Py_ssize_t width
+        void* memory
     ctypedef struct sparsemix_split_record:
         int64_t values, topics, n
     ctypedef struct sparsemix_split_work:
@@ -28,17 +32,18 @@ cdef extern from "split/split.h" nogil:
         int, const sparsemix_split_settings*, Py_ssize_t, const int64_t*, const int*, const void*, const int64_t*,
         const void*, const void*, const void*, const void*, const void*, const int64_t*, const int*, const void*,
         sparsemix_split_work*, const int64_t*, sparsemix_states, sparsemix_split_record*, void*, const int*, int64_t*,
-        const double*)
+        const double*, const int*)
     void sparsemix_split_blocks(
         int, const void*, Py_ssize_t, Py_ssize_t, double, const void*, const int*, Py_ssize_t, Py_ssize_t, void*)
     void sparsemix_split_packed_blocks(
         int, const void*, Py_ssize_t, Py_ssize_t, double, const void*, void*, const int*, Py_ssize_t, Py_ssize_t, void*)
     void sparsemix_split_rows(
         int, const int64_t*, const int*, const sparsemix_split_record*, const void*, const void*, const void*, double,
-        const void*, Py_ssize_t, const int*, Py_ssize_t, Py_ssize_t, void*, void*, double*)
+        const void*, sparsemix_split_groups, Py_ssize_t, const int*, Py_ssize_t, Py_ssize_t, void*, void*, double*)
     void sparsemix_split_add_rows(
         int, const int64_t*, const int*, const sparsemix_split_record*, const void*, const void*, void*, double,
-        const void*, Py_ssize_t, const int*, Py_ssize_t, Py_ssize_t, double, void*, void*, double*)
+        const void*, sparsemix_split_groups, Py_ssize_t, const int*, Py_ssize_t, Py_ssize_t, double, void*, void*,
+        double*)
     int64_t sparsemix_split_sparse_rows(
         int, const sparsemix_split_settings*, const int64_t*, const int*, const sparsemix_split_record*, void*,
         const void*, const void*, const void*, const void*, const void*, const int*, Py_ssize_t, Py_ssize_t, int, void*,
@@ -82,6 +87,7 @@ cdef struct visit_task:
     void* shares
     const int* order
     const double* own
+    const int* groups
     int64_t n_taken, n_without_topic, n_without_memory
 
 
@@ -94,10 +100,11 @@ cdef struct rows_task:
     const void* weight
     void* table
     const void* fixed
+    sparsemix_split_groups groups
     double base, factor
     Py_ssize_t n_components, width, n_groups
     const int* words
     const int64_t* bounds
-    void* memory  # two rows for each seat
+    void* memory  # two rows for each seat, three with groups
     double* totals
     int64_t n_taken

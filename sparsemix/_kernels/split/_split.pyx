@@ -95,40 +95,62 @@ def n_blocks(Py_ssize_t n_components):
 
 
 def padded(values, dtype):
-    """A vector of K numbers padded with zeros to whole groups of topics, which are whole registers."""
-    size = (len(values) + SPARSEMIX_GROUP - 1) // SPARSEMIX_GROUP * SPARSEMIX_GROUP
-    out = aligned_empty(size, dtype)
-    out[:len(values)] = values
-    out[len(values):] = 0
+    """Rows of K numbers padded with zeros to whole groups of topics, which are whole registers."""
+    *shape, n = np.shape(values)
+    width = (n + SPARSEMIX_GROUP - 1) // SPARSEMIX_GROUP * SPARSEMIX_GROUP
+    out = aligned_empty(int(np.prod(shape)) * width, dtype).reshape(*shape, width)
+    out[..., :n] = values
+    out[..., n:] = 0
     return out
 
 
 cdef class Topics:
-    """Frozen topics phi_wk = (counts_wk + base) inverse_k, and the fixed part of conditionals."""
+    """Frozen topics phi_wk = (counts_wk + base) inverse_k, and the fixed part of conditionals.
 
-    cdef object table, fixed, inverse, blocks
+    Documents may have priors of a few groups. ``blocks`` are then not used: each document sums those of its words.
+    """
+
+    cdef object table, fixed, inverse, blocks, groups
     cdef bint packed
     cdef double base
-    cdef Py_ssize_t n_words, n_components, n_blocks
+    cdef Py_ssize_t n_words, n_components, n_blocks, width, n_groups
 
     def __init__(
         self,
         table,         # IN  (V, K) counts by word and topic, or PackedCounts
         double base,   # IN  added to every count
-        fixed,         # IN  (K padded,) alpha_k times inverse
+        fixed,         # IN  (K padded,) alpha_k times inverse, or (groups, K padded)
         inverse=None,  # IN  (K padded,) 1 / (N_k + V beta), in units of the table
         blocks=None,   # IN  (V, blocks) from sum_blocks
+        groups=None,   # IN  (n,) int32, group of each document
     ):
-        self.table, self.base, self.fixed, self.inverse, self.blocks = table, base, fixed, inverse, blocks
+        self.table, self.base, self.fixed, self.inverse, self.blocks = table, base, fixed.ravel(), inverse, blocks
+        self.groups, self.n_groups = groups, len(fixed) if fixed.ndim == 2 else 0
+        self.width = len(self.fixed) // max(self.n_groups, 1)
         self.packed = not isinstance(table, np.ndarray)
         self.n_words, self.n_components = table.shape
         self.n_blocks = n_blocks(self.n_components)
-        if len(fixed) < self.n_components or len(fixed) % SPARSEMIX_GROUP:
+        if self.width < self.n_components or self.width % SPARSEMIX_GROUP:
             raise ValueError(f"fixed must be padded, with space for {self.n_components} topics")
         if inverse is not None and len(inverse) < self.n_components:
             raise ValueError(f"inverse must be for {self.n_components} topics")
         if blocks is not None:
             self.check_blocks(blocks.shape)
+
+    cdef const int* groups_of(self, groups, Py_ssize_t n) except? NULL:
+        """Groups of n documents or entries, or NULL if all have one prior."""
+        cdef const int[::1] view = groups
+        cdef Py_ssize_t i
+        if self.packed and self.n_groups:
+            raise ValueError("packed counts have no groups")
+        if (groups is None) != (self.n_groups == 0) or groups is not None and view.shape[0] < n:
+            raise ValueError(f"groups must be one for each of {n} if fixed has groups")
+        if groups is None or n == 0:
+            return NULL
+        for i in range(n):
+            if not 0 <= view[i] < self.n_groups:
+                raise ValueError(f"groups must be from 0 to {self.n_groups - 1}")
+        return &view[0]
 
     cdef check_blocks(self, shape):
         if shape[0] != self.n_words or shape[1] != self.n_blocks:
@@ -191,7 +213,7 @@ cdef void visit_some(visit_task* t, int64_t seat, const real* like) noexcept nog
         t.level, &t.s, t.n, t.indptr, t.indices, <const real*> t.counts, t.numbers, t.whole, <const void*> &t.packed,
         t.inverse, t.fixed, t.blocks, t.start_indptr, t.start_topics, t.start_values,
         <sparsemix_split_work*> t.seats[seat], t.state_indptr, t.states, t.records, t.shares, t.order, &t.n_taken,
-        t.own)
+        t.own, t.groups)
     if status == SPARSEMIX_SPLIT_NO_TOPIC:
         sparsemix_fetch_add(&t.n_without_topic, 1)
     elif status != SPARSEMIX_SPLIT_OK:
@@ -233,6 +255,7 @@ def local_step(
     memset(&t, 0, sizeof(t))
     cdef const real[::1] counts = entries.counts, inverse = topics.inverse, fixed = topics.fixed
     cdef const real[:, ::1] blocks = topics.blocks
+    t.groups, t.s.width = topics.groups_of(topics.groups, n), topics.width
     cdef int64_t[::1] seats = np.empty(len(works), dtype=np.int64)
     t.whole = whole_rows(topics, &t.packed, &fixed[0])
     t.s.n_components, t.s.n_blocks, t.s.base = topics.n_components, topics.n_blocks, topics.base
@@ -269,7 +292,9 @@ def local_step(
             t.start_topics, t.start_values = &start_topics[0], &start_values[0]
     t.level, t.is_double, t.n = instruction_level(), real is double, n
     t.indptr, t.indices, t.counts, t.numbers = &entries.indptr[0], &entries.indices[0], &counts[0], &numbers[0]
-    t.inverse, t.fixed, t.blocks, t.seats = &inverse[0], &fixed[0], &blocks[0, 0], &seats[0]
+    t.inverse, t.fixed, t.seats = &inverse[0], &fixed[0], &seats[0]
+    if blocks is not None:
+        t.blocks = &blocks[0, 0]
     t.state_indptr, t.records, t.shares = &state_indptr[0], <sparsemix_split_record*> &records[0, 0], &shares[0]
     t.order, t.own = &order[0], &own[0] if own is not None else NULL
     share_items(pool, visit_item, &t, seats.shape[0])
@@ -285,7 +310,7 @@ cdef class Records:
     cdef const int64_t[::1] starts
     cdef const int[::1] entries
     cdef const int64_t[:, ::1] records
-    cdef object shares, weights
+    cdef object shares, weights, groups
 
     def __init__(
         self,
@@ -294,8 +319,10 @@ cdef class Records:
         records,       # IN  (nnz, 3) of local_step, whose workspaces must be alive
         shares,        # IN  (nnz,)
         weights=None,  # IN  (nnz,) of the entries' documents, or None: all one
+        groups=None,   # IN  (nnz,) int32, of the entries' documents, if they have groups
     ):
         self.starts, self.entries, self.records, self.shares, self.weights = starts, entries, records, shares, weights
+        self.groups = groups
         if min(len(records), len(shares)) < len(entries):
             raise ValueError("records and shares must be one for each entry")
 
@@ -317,7 +344,7 @@ def sum_rows(
     const int[::1] words,          # IN  (n,) word of each row of the sums
     Py_ssize_t first,              # IN  rows first to last only
     Py_ssize_t last,               # IN
-    real[::1] row,                 # TMP (K padded,) aligned
+    real[::1] row,                 # TMP (K padded,) aligned; two with groups
     real[:, ::1] out,              # OUT (n, K) sum of c gamma by word
     double[::1] totals,            # INOUT (K,) += their sums
 ):
@@ -327,28 +354,33 @@ def sum_rows(
     cdef const real[:, ::1] table = topics.table
     cdef const real[::1] fixed = topics.fixed, shares = records.shares
     cdef const real* weight = weights_of(records, &fixed[0])
+    cdef sparsemix_split_groups groups
     records.check(topics)
+    groups.of_entry, groups.width = topics.groups_of(records.groups, records.entries.shape[0]), topics.width
     if out.shape[1] != n_components or words.shape[0] != out.shape[0] or totals.shape[0] != n_components:
         raise ValueError(f"every row of the sums must have a word and {n_components} columns")
-    if row.shape[0] < fixed.shape[0]:
-        raise ValueError("row must be as long as fixed")
+    if row.shape[0] < (topics.width if groups.of_entry == NULL else 2 * topics.width):
+        raise ValueError("row must be as long as fixed, and twice as long with groups")
+    groups.memory = &row[0] + topics.width
     if first >= last or records.entries.shape[0] == 0:
         return
     with nogil:
         sparsemix_split_rows(
             level, &records.starts[0], &records.entries[0], <const sparsemix_split_record*> &records.records[0, 0],
-            &shares[0], weight, &table[0, 0], topics.base, &fixed[0], n_components, &words[0], first, last, &row[0],
-            &out[0, 0], &totals[0])
+            &shares[0], weight, &table[0, 0], topics.base, &fixed[0], groups, n_components, &words[0], first, last,
+            &row[0], &out[0, 0], &totals[0])
 
 
 cdef void add_some_rows(rows_task* t, int64_t seat, const real* like) noexcept nogil:
     """Groups of words that no other seat has taken."""
-    cdef real* row = <real*> t.memory + 2 * seat * t.width
+    cdef real* row = <real*> t.memory + (2 if t.groups.of_entry == NULL else 3) * seat * t.width
     cdef int64_t g = sparsemix_fetch_add(&t.n_taken, 1)
+    cdef sparsemix_split_groups groups = t.groups
+    groups.memory = row + 2 * t.width
     while g < t.n_groups:
         sparsemix_split_add_rows(
             t.level, t.starts, t.entries, t.records, <const real*> t.shares, t.weight, t.table, t.base, t.fixed,
-            t.n_components, t.words, t.bounds[g], t.bounds[g + 1], t.factor, row, row + t.width,
+            groups, t.n_components, t.words, t.bounds[g], t.bounds[g + 1], t.factor, row, row + t.width,
             t.totals + g * t.n_components)
         g = sparsemix_fetch_add(&t.n_taken, 1)
 
@@ -367,7 +399,7 @@ def add_rows(
     const int64_t[::1] bounds,     # IN  (groups + 1,) of the words
     double factor,                 # IN
     double[:, ::1] totals,         # INOUT (groups, K) += sums of S_vk
-    real[:, ::1] memory,           # TMP (threads, two K padded) aligned, zero before and after
+    real[:, ::1] memory,           # TMP (threads, two K padded; three with groups) aligned, zero before and after
     Pool pool=None,                # IN  of threads
 ):
     """Add the sums of ``sum_rows`` to the table that the documents were visited with."""
@@ -381,8 +413,9 @@ def add_rows(
     for g in range(n_groups):
         if not 0 <= bounds[g] <= bounds[g + 1] <= words.shape[0]:
             raise ValueError(f"bounds must increase from 0 to {words.shape[0]}")
-    if memory.shape[1] != 2 * fixed.shape[0]:
-        raise ValueError("memory must have two rows as long as fixed for each thread")
+    t.groups.of_entry, t.groups.width = topics.groups_of(records.groups, records.entries.shape[0]), topics.width
+    if memory.shape[1] != (2 if t.groups.of_entry == NULL else 3) * topics.width:
+        raise ValueError("memory must have two rows as long as fixed for each thread, three with groups")
     if records.entries.shape[0] == 0:
         return
     t.weight = weights_of(records, &fixed[0])
@@ -390,7 +423,7 @@ def add_rows(
     t.starts, t.entries, t.shares = &records.starts[0], &records.entries[0], &shares[0]
     t.records = <const sparsemix_split_record*> &records.records[0, 0]
     t.table, t.fixed, t.base, t.factor = &table[0, 0], &fixed[0], topics.base, factor
-    t.n_components, t.width, t.n_groups, t.n_taken = n_components, fixed.shape[0], n_groups, 0
+    t.n_components, t.width, t.n_groups, t.n_taken = n_components, topics.width, n_groups, 0
     t.words, t.bounds, t.memory, t.totals = &words[0], &bounds[0], &memory[0, 0], &totals[0, 0]
     share_items(pool, rows_item, &t, memory.shape[0])
 

@@ -55,12 +55,20 @@ static inline void sparsemix_set_state(sparsemix_states states, int64_t at, int 
 typedef struct {
     ptrdiff_t n_components; /* K */
     ptrdiff_t n_blocks;     /* of topics */
+    ptrdiff_t width;        /* K padded: between the fixed parts of two groups of documents */
     int n_sweeps;           /* the last one adds to the statistics */
     int exclude;            /* own tokens leave the document's counts */
     uint64_t seed;
     int64_t visit;
     double base;            /* (offset + topic_word_prior) / factor: added to every count of the table */
 } sparsemix_split_settings;
+
+/* Groups of documents, each with a prior: the group of each entry, or NULL if all have one prior. */
+typedef struct {
+    const int *of_entry;
+    ptrdiff_t width; /* K padded: between the fixed parts of two groups */
+    void *memory;    /* (K padded,) aligned */
+} sparsemix_split_groups;
 
 /* Least size of a block of records: pages without records do not become resident. */
 #define SPARSEMIX_BLOCK_BYTES ((size_t)1 << 21)
@@ -136,6 +144,7 @@ enum {
     SPARSEMIX_SPLIT_TOPIC,
     SPARSEMIX_SPLIT_BORN,
     SPARSEMIX_SPLIT_FREE,
+    SPARSEMIX_SPLIT_OWN_BLOCKS, /* sums of the fixed part of a document with a prior of its group */
     SPARSEMIX_SPLIT_ARRAYS
 };
 
@@ -168,8 +177,9 @@ static inline void sparsemix_split_free(sparsemix_split_work *work)
         const REAL *table;    /* (V, K) counts by word and topic, */                                                   \
         sparsemix_counts_##REAL packed; /* or the same packed, if heads is set */                                      \
         const REAL *inverse;  /* (K padded,) factor / (N_k + V topic_word_prior) */                                    \
-        const REAL *fixed;    /* (K padded,) alpha_k times that */                                                     \
+        const REAL *fixed;    /* (K padded,) alpha_k times that, for the document's alpha */                           \
         const REAL *blocks;   /* (V, blocks) sums of the fixed part up to the end of each block */                     \
+        REAL *own_blocks;     /* (U, blocks) these sums under the alpha of the document's group; or NULL */            \
         sparsemix_split_work *work;                                                                                    \
         REAL *rows;           /* (U, stride) phi of each type in each slot; at the end, the records of entries */      \
         ptrdiff_t stride;     /* slots allocated per row */                                                            \
@@ -207,7 +217,7 @@ SPARSEMIX_SPLIT_STRUCT(double)
         const sparsemix_counts_##REAL *packed, const REAL *inverse, const REAL *fixed, const REAL *blocks,             \
         const int64_t *start_indptr, const int *start_topics, const REAL *start_values, sparsemix_split_work *work,    \
         const int64_t *state_indptr, sparsemix_states states, sparsemix_split_record *records, REAL *shares,           \
-        const int *order, int64_t *next, const double *own)                                                            \
+        const int *order, int64_t *next, const double *own, const int *groups)                                         \
     {                                                                                                                  \
         int status = SPARSEMIX_SPLIT_OK;                                                                               \
         split_##REAL d;                                                                                                \
@@ -221,7 +231,7 @@ SPARSEMIX_SPLIT_STRUCT(double)
         d.work = work;                                                                                                 \
         SPARSEMIX_DISPATCH(isa, split_documents, REAL, &d, n_docs, indptr, indices, counts, numbers, start_indptr,     \
                            start_topics, start_values, state_indptr, states, records, shares, order, next, own,        \
-                           &status);                                                                                   \
+                           groups, fixed, &status);                                                                    \
         return status;                                                                                                 \
     }                                                                                                                  \
     static void sparsemix_split_blocks_##REAL(int isa, const REAL *table, ptrdiff_t n_components, ptrdiff_t n_blocks,  \
@@ -261,19 +271,20 @@ SPARSEMIX_SPLIT_STRUCT(double)
     }                                                                                                                  \
     static void sparsemix_split_rows_##REAL(                                                                           \
         int isa, const int64_t *starts, const int *entries, const sparsemix_split_record *records, const REAL *shares, \
-        const REAL *weights, const REAL *table, REAL base, const REAL *fixed, ptrdiff_t n_components,                  \
-        const int *words, ptrdiff_t first, ptrdiff_t last, REAL *row, REAL *out, double *totals)                       \
+        const REAL *weights, const REAL *table, REAL base, const REAL *fixed, sparsemix_split_groups groups,           \
+        ptrdiff_t n_components, const int *words, ptrdiff_t first, ptrdiff_t last, REAL *row, REAL *out, double *totals)\
     {                                                                                                                  \
-        SPARSEMIX_DISPATCH(isa, split_rows, REAL, starts, entries, records, shares, weights, table, base, fixed,       \
+        SPARSEMIX_DISPATCH(isa, split_rows, REAL, starts, entries, records, shares, weights, table, base, fixed, groups,\
                            n_components, words, first, last, row, out, totals);                                        \
     }                                                                                                                  \
     static void sparsemix_split_add_rows_##REAL(                                                                       \
         int isa, const int64_t *starts, const int *entries, const sparsemix_split_record *records, const REAL *shares, \
-        const REAL *weights, REAL *table, REAL base, const REAL *fixed, ptrdiff_t n_components, const int *words,      \
-        ptrdiff_t first, ptrdiff_t last, REAL factor, REAL *row, REAL *part, double *totals)                           \
+        const REAL *weights, REAL *table, REAL base, const REAL *fixed, sparsemix_split_groups groups,                 \
+        ptrdiff_t n_components, const int *words, ptrdiff_t first, ptrdiff_t last, REAL factor, REAL *row, REAL *part, \
+        double *totals)                                                                                                \
     {                                                                                                                  \
         SPARSEMIX_DISPATCH(isa, split_add_rows, REAL, starts, entries, records, shares, weights, table, base, fixed,   \
-                           n_components, words, first, last, factor, row, part, totals);                               \
+                           groups, n_components, words, first, last, factor, row, part, totals);                       \
     }
 
 SPARSEMIX_SPLIT(float)

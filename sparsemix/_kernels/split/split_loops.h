@@ -244,6 +244,12 @@ TARGET SPARSEMIX_INLINE REAL SPARSEMIX_NAME(weigh_slots)(
     return SPARSEMIX_NAME(first_lane)(sum);
 }
 
+/* Sums by block of the fixed part of a type. */
+TARGET static inline const REAL *SPARSEMIX_NAME(blocks_of)(const SPLIT *d, ptrdiff_t u)
+{
+    return d->own_blocks ? d->own_blocks + u * d->s->n_blocks : d->blocks + d->types[u] * d->s->n_blocks;
+}
+
 /* Slot of sample ``s`` of a type, whose slots weigh ``of_slots`` of ``total``; -1 if out of memory. */
 TARGET static inline ptrdiff_t SPARSEMIX_NAME(draw)(SPLIT *d, ptrdiff_t u, uint64_t key, int s, REAL of_slots,
                                                     REAL total, const SPARSEMIX_NAME(own_topics) *own)
@@ -253,7 +259,7 @@ TARGET static inline ptrdiff_t SPARSEMIX_NAME(draw)(SPLIT *d, ptrdiff_t u, uint6
     int refused, topic;
     for (refused = 0; y >= of_slots; refused++) {
         const uint64_t again = sparsemix_key(key, (uint64_t)s * MOST_REFUSALS + refused);
-        topic = SPARSEMIX_NAME(draw_fixed)(d, d->types[u], y - of_slots);
+        topic = SPARSEMIX_NAME(draw_fixed)(d, d->types[u], SPARSEMIX_NAME(blocks_of)(d, u), y - of_slots);
         if (refused == MOST_REFUSALS || SPARSEMIX_NAME(accepts)(own, topic, sparsemix_uniform(sparsemix_bits(again, 0))))
             return SPARSEMIX_NAME(place)(d, topic, u);
         y = (REAL)sparsemix_uniform(sparsemix_bits(again, 1)) * total;
@@ -302,7 +308,7 @@ TARGET static int SPARSEMIX_NAME(split_sweep)(SPLIT *d, int sweep, const int fre
                                : SPARSEMIX_NAME(weigh_slots)(d, row, (REAL)(left / d->length), 1, 0)
                         : last ? SPARSEMIX_NAME(weigh_slots)(d, row, 0, 0, 1)
                                : SPARSEMIX_NAME(weigh_slots)(d, row, 0, 0, 0);
-        total = of_slots + d->blocks[(d->types[u] + (ptrdiff_t)1) * d->s->n_blocks - 1];
+        total = of_slots + SPARSEMIX_NAME(blocks_of)(d, u)[d->s->n_blocks - 1];
         for (s = 0; s < own_topics.n; s++) {
             const ptrdiff_t slot = own_topics.slots[s];
             SPARSEMIX_NAME(put)(row, slot, last ? row[slot] - own_topics.surplus[s] : own_topics.phi[s]);
@@ -456,7 +462,7 @@ TARGET static void SPARSEMIX_NAME(split_documents)(
     SPLIT *d, ptrdiff_t n_docs, const int64_t *indptr, const int *indices, const REAL *counts, const int64_t *numbers,
     const int64_t *start_indptr, const int *start_topics, const REAL *start_values, const int64_t *state_indptr,
     sparsemix_states states, sparsemix_split_record *records, REAL *shares, const int *order, int64_t *next,
-    const double *own, int *status)
+    const double *own, const int *groups, const REAL *fixed, int *status)
 {
     ptrdiff_t i, j;
     d->work->arena.current = d->work->arena.used = 0;
@@ -473,6 +479,10 @@ TARGET static void SPARSEMIX_NAME(split_documents)(
         for (j = 0; j < d->n_types; j++)
             d->length += d->counts[j];
         d->own = own ? (REAL)own[document] : 0;
+        if (groups && SPARSEMIX_NAME(enter_group)(d, fixed + groups[document] * d->s->width)) {
+            *status = SPARSEMIX_SPLIT_NO_MEMORY;
+            break;
+        }
         d->key = sparsemix_document_key(d->s->seed, numbers[document], d->s->visit);
         *status = SPARSEMIX_NAME(split_document)(
             d, states, state_indptr[document], state_indptr[document + 1], start_topics + known, start_values + known,

@@ -9,30 +9,57 @@ TARGET static inline VECTOR SPARSEMIX_NAME(fixed_vector)(const REAL *row, const 
     return (SPARSEMIX_NAME(load)(row, n) + base) * *(const VECTOR *)fixed;
 }
 
+/* Sums of (row + base) fixed up to the end of each block of topics. */
+TARGET SPARSEMIX_INLINE void SPARSEMIX_NAME(sum_row_blocks)(const REAL *row, ptrdiff_t n_components, ptrdiff_t n_blocks,
+                                                            REAL base, const REAL *fixed, REAL *out)
+{
+    REAL total = 0;
+    ptrdiff_t b, k;
+    for (b = 0; b < n_blocks; b++) {
+        const ptrdiff_t begin = b * SPARSEMIX_SPLIT_BLOCK, left = n_components - begin;
+        const ptrdiff_t end = left < SPARSEMIX_SPLIT_BLOCK ? n_components : begin + SPARSEMIX_SPLIT_BLOCK;
+        VECTOR sum = FILL(0), other = FILL(0); /* two independent sums: additions have latency */
+        for (k = begin; k + 2 * LANES <= end; k += 2 * LANES) {
+            sum += SPARSEMIX_NAME(fixed_vector)(row + k, fixed + k, base, LANES);
+            other += SPARSEMIX_NAME(fixed_vector)(row + k + LANES, fixed + k + LANES, base, LANES);
+        }
+        for (; k < end; k += LANES)
+            sum += SPARSEMIX_NAME(fixed_vector)(row + k, fixed + k, base, end - k);
+        total += SPARSEMIX_NAME(lane_sum)(sum + other);
+        out[b] = total;
+    }
+}
+
 TARGET static void SPARSEMIX_NAME(split_blocks)(const REAL *table, ptrdiff_t n_components, ptrdiff_t n_blocks,
                                                 REAL base, const REAL *fixed, const int *words, ptrdiff_t first,
                                                 ptrdiff_t last, REAL *blocks)
 {
-    ptrdiff_t i, b, k;
+    ptrdiff_t i;
     for (i = first; i < last; i++) {
-        const REAL *row = table + words[i] * n_components;
-        REAL *out = blocks + words[i] * n_blocks, total = 0;
         if (i + 2 < last)
             SPARSEMIX_NAME(fetch)(table + words[i + 2] * n_components, n_components < 512 ? n_components : 512);
-        for (b = 0; b < n_blocks; b++) {
-            const ptrdiff_t begin = b * SPARSEMIX_SPLIT_BLOCK, left = n_components - begin;
-            const ptrdiff_t end = left < SPARSEMIX_SPLIT_BLOCK ? n_components : begin + SPARSEMIX_SPLIT_BLOCK;
-            VECTOR sum = FILL(0), other = FILL(0); /* two independent sums: additions have latency */
-            for (k = begin; k + 2 * LANES <= end; k += 2 * LANES) {
-                sum += SPARSEMIX_NAME(fixed_vector)(row + k, fixed + k, base, LANES);
-                other += SPARSEMIX_NAME(fixed_vector)(row + k + LANES, fixed + k + LANES, base, LANES);
-            }
-            for (; k < end; k += LANES)
-                sum += SPARSEMIX_NAME(fixed_vector)(row + k, fixed + k, base, end - k);
-            total += SPARSEMIX_NAME(lane_sum)(sum + other);
-            out[b] = total;
-        }
+        SPARSEMIX_NAME(sum_row_blocks)(table + words[i] * n_components, n_components, n_blocks, base, fixed,
+                                       blocks + words[i] * n_blocks);
     }
+}
+
+/* The prior of a document's group, and sums by block for its types under it; -1 if out of memory. */
+TARGET static int SPARSEMIX_NAME(enter_group)(SPLIT *d, const REAL *fixed)
+{
+    const ptrdiff_t n_components = d->s->n_components, n_blocks = d->s->n_blocks;
+    sparsemix_array *array = d->work->arrays + SPARSEMIX_SPLIT_OWN_BLOCKS;
+    ptrdiff_t u;
+    if (sparsemix_grow(array, 0, (d->n_types * n_blocks + 1) * sizeof(REAL)))
+        return -1;
+    d->own_blocks = (REAL *)array->start;
+    d->fixed = fixed;
+    for (u = 0; u < d->n_types; u++) {
+        if (u + 2 < d->n_types)
+            SPARSEMIX_NAME(fetch)(d->table + d->types[u + 2] * n_components, n_components < 512 ? n_components : 512);
+        SPARSEMIX_NAME(sum_row_blocks)(d->table + d->types[u] * n_components, n_components, n_blocks, (REAL)d->s->base,
+                                       fixed, d->own_blocks + u * n_blocks);
+    }
+    return 0;
 }
 
 /* Prefetch a row of packed counts: its heads, or its values, of which there may be many. */
@@ -151,20 +178,20 @@ TARGET static ptrdiff_t SPARSEMIX_NAME(fixed_block)(const SPLIT *d, ptrdiff_t wo
     return n;
 }
 
-/* A block of a word's fixed part, and the cumulated sum at its start. */
+/* A block of a word's fixed part, and the cumulated sum at its start. ``blocks`` are the sums by block of the word. */
 typedef struct {
     ptrdiff_t block, n;
     REAL before; /* the sum of the blocks before */
     REAL weights[SPARSEMIX_SPLIT_BLOCK], lanes[SPARSEMIX_PADDING];
 } SPARSEMIX_NAME(block_at);
 
-TARGET static void SPARSEMIX_NAME(enter_block)(const SPLIT *d, ptrdiff_t word, ptrdiff_t block,
-                                               SPARSEMIX_NAME(block_at) *at)
+TARGET static void SPARSEMIX_NAME(enter_block)(const SPLIT *d, ptrdiff_t word, const REAL *blocks,
+                                               ptrdiff_t block, SPARSEMIX_NAME(block_at) *at)
 {
     VECTOR sum = FILL(0);
     ptrdiff_t k;
     at->block = block;
-    at->before = block > 0 ? d->blocks[word * d->s->n_blocks + block - 1] : 0;
+    at->before = block > 0 ? blocks[block - 1] : 0;
     at->n = SPARSEMIX_NAME(fixed_block)(d, word, block, at->weights);
     for (k = 0; k < at->n; k += LANES)
         sum += *(const SPARSEMIX_NAME(unaligned) *)(at->weights + k);
@@ -188,19 +215,18 @@ TARGET static int SPARSEMIX_NAME(draw_in_block)(const SPARSEMIX_NAME(block_at) *
 }
 
 /* The block that contains position ``rest`` of a word's fixed part, searching from ``block`` on. */
-TARGET static inline ptrdiff_t SPARSEMIX_NAME(block_of)(const SPLIT *d, ptrdiff_t word, ptrdiff_t block, REAL rest)
+TARGET static inline ptrdiff_t SPARSEMIX_NAME(block_of)(const SPLIT *d, const REAL *blocks, ptrdiff_t block, REAL rest)
 {
-    const REAL *blocks = d->blocks + word * d->s->n_blocks;
     while (block < d->s->n_blocks - 1 && rest >= blocks[block])
         block++;
     return block;
 }
 
 /* The topic at position ``rest`` of a word's fixed part. */
-TARGET static int SPARSEMIX_NAME(draw_fixed)(const SPLIT *d, ptrdiff_t word, REAL rest)
+TARGET static int SPARSEMIX_NAME(draw_fixed)(const SPLIT *d, ptrdiff_t word, const REAL *blocks, REAL rest)
 {
     SPARSEMIX_NAME(block_at) at;
-    SPARSEMIX_NAME(enter_block)(d, word, SPARSEMIX_NAME(block_of)(d, word, 0, rest), &at);
+    SPARSEMIX_NAME(enter_block)(d, word, blocks, SPARSEMIX_NAME(block_of)(d, blocks, 0, rest), &at);
     return SPARSEMIX_NAME(draw_in_block)(&at, rest - at.before);
 }
 
@@ -215,6 +241,29 @@ TARGET static REAL SPARSEMIX_NAME(sum_shares)(const int *entries, int64_t begin,
     for (at = begin; at < end; at++)
         share += weights ? shares[entries[at]] * weights[entries[at]] : shares[entries[at]];
     return share;
+}
+
+/* The fixed parts of a word's entries, without phi: sums of factor times fixed; one for all entries without groups. */
+TARGET static const REAL *SPARSEMIX_NAME(mix_fixed)(
+    const int *entries, int64_t begin, int64_t end, const REAL *shares, const REAL *weights, const REAL *fixed,
+    sparsemix_split_groups groups, REAL *share)
+{
+    REAL *mix = groups.memory;
+    int64_t at;
+    ptrdiff_t k;
+    if (!groups.of_entry) {
+        *share = SPARSEMIX_NAME(sum_shares)(entries, begin, end, shares, weights);
+        return fixed;
+    }
+    *share = 1;
+    memset(mix, 0, groups.width * sizeof(REAL));
+    for (at = begin; at < end; at++) {
+        const REAL factor = weights ? shares[entries[at]] * weights[entries[at]] : shares[entries[at]];
+        const REAL *of_group = fixed + groups.of_entry[entries[at]] * groups.width;
+        for (k = 0; k < groups.width; k += LANES)
+            *(VECTOR *)(mix + k) += *(const VECTOR *)(of_group + k) * factor;
+    }
+    return mix;
 }
 
 /* Add the records of a word's entries on their own topics, in order, to a dense row. */
@@ -252,20 +301,21 @@ TARGET static void SPARSEMIX_NAME(add_records)(const int *entries, int64_t begin
 /* out[i] = sum of the records of word words[i]: the fixed part, one factor for all entries, and their own topics. */
 TARGET static void SPARSEMIX_NAME(split_rows)(
     const int64_t *starts, const int *entries, const sparsemix_split_record *records, const REAL *shares,
-    const REAL *weights, const REAL *table, REAL base, const REAL *fixed, ptrdiff_t n_components, const int *words,
-    ptrdiff_t first, ptrdiff_t last, REAL *row, REAL *out, double *totals)
+    const REAL *weights, const REAL *table, REAL base, const REAL *fixed, sparsemix_split_groups groups,
+    ptrdiff_t n_components, const int *words, ptrdiff_t first, ptrdiff_t last, REAL *row, REAL *out, double *totals)
 {
     const int64_t behind = first < last ? starts[words[last - 1] + 1] : 0;
     ptrdiff_t i, k;
     for (i = first; i < last; i++) {
         const int64_t begin = starts[words[i]], end = starts[words[i] + 1];
         const REAL *source = table + words[i] * n_components;
-        const REAL share = SPARSEMIX_NAME(sum_shares)(entries, begin, end, shares, weights);
+        REAL share;
+        const REAL *parts = SPARSEMIX_NAME(mix_fixed)(entries, begin, end, shares, weights, fixed, groups, &share);
         if (i + 2 < last)
             SPARSEMIX_NAME(fetch)(table + words[i + 2] * n_components, n_components < 512 ? n_components : 512);
         for (k = 0; k < n_components; k += LANES)
             *(VECTOR *)(row + k)
-                = SPARSEMIX_NAME(fixed_vector)(source + k, fixed + k, base, n_components - k) * share;
+                = SPARSEMIX_NAME(fixed_vector)(source + k, parts + k, base, n_components - k) * share;
         SPARSEMIX_NAME(add_records)(entries, begin, end, behind, records, weights, row);
         for (k = 0; k < n_components; k += LANES)
             SPARSEMIX_NAME(store)(out + i * n_components + k, n_components - k, *(const VECTOR *)(row + k));
@@ -279,22 +329,24 @@ TARGET static void SPARSEMIX_NAME(split_rows)(
  * ``row`` and ``part`` are zero on entry and exit. */
 TARGET static void SPARSEMIX_NAME(split_add_rows)(
     const int64_t *starts, const int *entries, const sparsemix_split_record *records, const REAL *shares,
-    const REAL *weights, REAL *table, REAL base, const REAL *fixed, ptrdiff_t n_components, const int *words,
-    ptrdiff_t first, ptrdiff_t last, REAL factor, REAL *row, REAL *part, double *totals)
+    const REAL *weights, REAL *table, REAL base, const REAL *fixed, sparsemix_split_groups groups,
+    ptrdiff_t n_components, const int *words, ptrdiff_t first, ptrdiff_t last, REAL factor, REAL *row, REAL *part,
+    double *totals)
 {
     const int64_t behind = first < last ? starts[words[last - 1] + 1] : 0;
     ptrdiff_t i, k;
     for (i = first; i < last; i++) {
         const int64_t begin = starts[words[i]], end = starts[words[i] + 1];
         REAL *out = table + words[i] * n_components;
-        const REAL share = SPARSEMIX_NAME(sum_shares)(entries, begin, end, shares, weights);
+        REAL share;
+        const REAL *parts = SPARSEMIX_NAME(mix_fixed)(entries, begin, end, shares, weights, fixed, groups, &share);
         if (i + 2 < last)
             SPARSEMIX_NAME(fetch)(table + words[i + 2] * n_components, n_components < 512 ? n_components : 512);
         SPARSEMIX_NAME(add_records)(entries, begin, end, behind, records, weights, row);
         for (k = 0; k < n_components; k += LANES) {
             const ptrdiff_t n = n_components - k;
             const VECTOR old = SPARSEMIX_NAME(load)(out + k, n);
-            const VECTOR new = (old + base) * *(const VECTOR *)(fixed + k) * share + *(const VECTOR *)(row + k);
+            const VECTOR new = (old + base) * *(const VECTOR *)(parts + k) * share + *(const VECTOR *)(row + k);
             SPARSEMIX_NAME(store)(out + k, n, old + new * factor);
             *(VECTOR *)(part + k) += new;
             *(VECTOR *)(row + k) = FILL(0);
@@ -327,7 +379,7 @@ TARGET static void SPARSEMIX_NAME(split_sparse_rows)(
     ptrdiff_t i, g;
     for (i = first; i < last; i++) {
         const int64_t begin = starts[words[i]], end = starts[words[i] + 1], before = n;
-        const REAL all = d->blocks[(words[i] + (ptrdiff_t)1) * d->s->n_blocks - 1];
+        const REAL *blocks = d->blocks + words[i] * d->s->n_blocks, all = blocks[d->s->n_blocks - 1];
         const REAL mass = SPARSEMIX_NAME(sum_shares)(entries, begin, end, d->shares, weights) * all;
         const double draws = (double)mass * n_even, most = MOST_DRAWS * (double)d->s->n_components;
         const int64_t n_draws = 1 + (int64_t)(draws < most ? draws : most);
@@ -346,10 +398,10 @@ TARGET static void SPARSEMIX_NAME(split_sparse_rows)(
         }
         for (j = 0; j < n_draws; j++) { /* increasing, so that most are in the same block as the previous one */
             const REAL rest = (REAL)((j + offset) / n_draws) * all;
-            const ptrdiff_t block = SPARSEMIX_NAME(block_of)(d, words[i], j > 0 ? here.block : 0, rest);
+            const ptrdiff_t block = SPARSEMIX_NAME(block_of)(d, blocks, j > 0 ? here.block : 0, rest);
             int k;
             if (j == 0 || block != here.block)
-                SPARSEMIX_NAME(enter_block)(d, words[i], block, &here);
+                SPARSEMIX_NAME(enter_block)(d, words[i], blocks, block, &here);
             k = SPARSEMIX_NAME(draw_in_block)(&here, rest - here.before);
             row[k] += mass / n_draws;
             touched[k >> 6] |= (uint64_t)1 << (k & 63);

@@ -42,6 +42,8 @@ class SplitGamma:
         Working memory, one per thread.
     afterwards : list of callable
         Deferred work, which runs while threads compute the sums.
+    priors : list
+        After the visit the fixed part, and the groups of documents that it is for: see ``GibbsSampler.priors``.
     """
 
     indptr: np.ndarray
@@ -49,6 +51,7 @@ class SplitGamma:
     shares: np.ndarray
     workspaces: list
     afterwards: list
+    priors: list
 
     def rows(self, start, stop):  # noqa: ARG002
         """View of the documents of a tile; a chunk is visited as one tile."""
@@ -120,6 +123,10 @@ class GibbsSampler:
         self._inverse = _split.padded(inverse, model.dtype)
         self._fixed = _split.padded(inverse * model.doc_topic_prior, model.dtype)
 
+    def priors(self, model, numbers):  # noqa: ARG002
+        """The fixed part (K padded,) and None; with several priors (groups, K padded) and each document's group."""
+        return self._fixed, None
+
     def prepare(self, model, x, workers):
         """Compute block sums of the fixed part of a chunk's words."""
         self._workers = workers
@@ -137,7 +144,7 @@ class GibbsSampler:
         records, shares = self._lists.pop() if self._lists else (np.empty((0, 3), np.int64), np.empty(0, model.dtype))
         if len(records) < nnz or shares.dtype != model.dtype:
             records, shares = np.empty((nnz, 3), dtype=np.int64), np.empty(nnz, dtype=model.dtype)
-        return SplitGamma(x.indptr, records, shares, [], [])
+        return SplitGamma(x.indptr, records, shares, [], [], [])
 
     def scratch(self, model, n_rows):
         """None: every thread uses its workspace."""
@@ -155,7 +162,9 @@ class GibbsSampler:
         own = None if memory is None or model.unseen else tokens_in_table(model, x)
         workers = self._workers
         workspaces = [self._workspace(model) for _ in range(workers.n_jobs)]
-        topics = _split.Topics(model.table, self._base, self._fixed, self._inverse, self._blocks)
+        fixed, groups = self.priors(model, numbers)
+        resp.priors.append((fixed, groups))
+        topics = _split.Topics(model.table, self._base, fixed, self._inverse, self._blocks, groups)
         workers.share(
             lambda pool: _split.local_step(
                 x.entries(), topics, self.n_sweeps, True, numbers, model.seed, model.n_steps, start, starts, states,
@@ -204,20 +213,22 @@ class SplitSums(DeferredRows):
     def __init__(self, sampler, model, x, resp, weights, workers):
         self.table, self.unit, self.words = model.table, model.stats.word_unit, x.by_word.words
         self.shape, self.dtype = self.table.shape, self.table.dtype
-        self._base, self._fixed, self._bounds = sampler._base, sampler._fixed, x.by_word.bounds
-        self._blocks = sampler._blocks
-        self._records = _split.Records(x.by_word.starts, x.by_word.entries, resp.records, resp.shares, weights)
+        self._base, self._bounds, self._blocks = sampler._base, x.by_word.bounds, sampler._blocks
+        self._fixed, groups = resp.priors[0]
+        groups = None if groups is None else np.repeat(groups, np.diff(x.indptr))
+        self._records = _split.Records(x.by_word.starts, x.by_word.entries, resp.records, resp.shares, weights, groups)
         self._resp, self._workers, self._give_back = resp, workers, sampler.take_back
 
     def _topics(self, scale=1.0):
         """Topics in units of the table, which ``scale`` divides."""
-        fixed = self._fixed if scale == 1.0 else _split.padded(self._fixed[: self.shape[1]] / scale, self.dtype)
+        fixed = self._fixed if scale == 1.0 else _split.padded(self._fixed[..., : self.shape[1]] / scale, self.dtype)
         return _split.Topics(self.table, self._base * scale, fixed, blocks=self._blocks)
 
     def add_to_table(self, factor, scale):
         """Add the sums to the table; each row is read and written once."""
         topics = self._topics(scale)
-        totals, width = np.zeros((len(self._bounds) - 1, self.shape[1])), 2 * len(self._fixed)
+        totals = np.zeros((len(self._bounds) - 1, self.shape[1]))
+        width = (self._fixed.ndim + 1) * self._fixed.shape[-1]
         memory = _split.padded(np.zeros(self._workers.n_jobs * width), self.dtype).reshape(-1, width)
         with self._workers.meanwhile(self._resp.finish):
             self._workers.share(
@@ -232,7 +243,7 @@ class SplitSums(DeferredRows):
         rows, topics = np.empty((len(self.words), self.shape[1]), dtype=self.dtype), self._topics()
 
         def share(first, last, totals):
-            row = _split.padded(np.zeros(self.shape[1]), self.dtype)
+            row = _split.padded(np.zeros(2 * self._fixed.shape[-1]), self.dtype)
             _split.sum_rows(self._records, topics, self.words, first, last, row, rows, totals)
 
         totals = self._make(share)

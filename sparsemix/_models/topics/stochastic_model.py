@@ -240,12 +240,15 @@ class StochasticCollapsedModel:
         documents = float(stats["documents"])
         formed = self.n_visited >= self.n_forming
         if self.learn_alpha and formed and self.n_components > 1 and float(stats["per_prior"]) > 0.0:
-            self.doc_topic_prior = self._prior_from(stats)
-            if self.prior_mass is not None:
-                self.doc_topic_prior *= self.prior_mass / self.doc_topic_prior.sum()
+            self._learn_doc_topic_prior(stats)
         every = 1 if self.batch_size is None else max(1, round(documents / self.batch_size))
         if self.learn_beta and self.n_steps % every == 0 and self.offset < NO_OFFSET * self.topic_word_prior:
             self.topic_word_prior = next_topic_word_prior(self.topic_word_prior, self.first_priors[1], stats)
+
+    def _learn_doc_topic_prior(self, stats):
+        self.doc_topic_prior = self._prior_from(stats)
+        if self.prior_mass is not None:
+            self.doc_topic_prior *= self.prior_mass / self.doc_topic_prior.sum()
 
     def renewed(self, n_samples_seen):
         """A copy of the model for later documents, with its own samplers."""

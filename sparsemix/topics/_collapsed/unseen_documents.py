@@ -66,7 +66,8 @@ def draws(model, rows, batches, workers):
         resp, x = respond(model, rows, batch, workers)
         weight = rows.weight(batch)
         sums["documents"] += len(x) if weight is None else weight.sum()
-        for name, value in model.draws_of(x, weight)().items():
-            sums[name] += value
+        of_batch = model.draws_of(x, weight)()
+        for name in ("draws", "per_prior"):
+            sums[name] += of_batch[name]
         model.sampler.take_back(resp)
     return sums

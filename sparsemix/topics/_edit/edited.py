@@ -84,7 +84,16 @@ def combined(fitted, components, words=None, factors=None):
     priors = {"doc_topic_prior": components.T @ old.doc_topic_prior, "topic_word_prior": old.topic_word_prior}
     if hasattr(old, "first_priors"):
         priors["first_priors"] = components.T @ old.first_priors[0], old.first_priors[1]
+    if hasattr(old, "coefficients"):
+        priors["coefficients"] = coefficients_of_sums(old, components)
     return stats.combined(components, words, factors), priors
+
+
+def coefficients_of_sums(model, components):
+    """Coefficients (P, J) of sums of topics: exact for a document of mean covariates, and of the same slope there."""
+    alpha = np.exp(model.coefficients[0])
+    sums = np.maximum(components.T @ alpha, np.finfo(float).tiny)
+    return np.vstack([np.log(sums), (components.T @ (alpha * model.coefficients[1:]).T / sums[:, None]).T])
 
 
 def refitted(estimator, fitted, stats, priors):

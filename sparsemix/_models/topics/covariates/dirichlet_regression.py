@@ -1,0 +1,70 @@
+"""Dirichlet-multinomial regression (Mimno and McCallum 2008): priors alpha_dk = exp(x_d' lambda_k) of documents.
+
+Given the tables t_dk of a document (Antoniak 1974), or their expectations, and its exposure s_d = -log Beta(A_d, n_d)
+with A_d = sum_k alpha_dk, or its expectation psi(A_d + n_d) - psi(A_d), the likelihood of lambda is that of K Poisson
+regressions: t_dk ~ Poisson(s_d alpha_dk). It is concave, so Newton's method finds its mode.
+"""
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+# Numbers of a block of rows times topics.
+BLOCK = 1 << 20
+# alpha is below exp(LARGEST_LOG): as the largest prior that can be given.
+LARGEST_LOG = 13.8
+# Newton steps; convergence is quadratic. A step changes no log alpha by more than one.
+MAX_STEPS, TOLERANCE = 100, 1e-6
+
+
+def rates(rows, coefficients):
+    """alpha of rows of covariates, (n, K)."""
+    return np.exp(np.minimum(rows @ coefficients, LARGEST_LOG))
+
+
+def fit_rates(rows, exposure, totals, start, mean, precision, max_steps=MAX_STEPS):
+    """The mode of all coefficients, (P, K), and the negative Hessians there, (K, P, P).
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n, P)
+        Covariates; rows may be distinct rows, with the exposure of all documents that have them.
+    exposure : ndarray of shape (n,)
+        s_d, times the weight of the document.
+    totals : ndarray of shape (P, K)
+        Sum over documents of weight times x_d t_d'.
+    start : ndarray of shape (P, K)
+        Initial coefficients.
+    mean, precision : ndarrays of shapes (P, K) and (P,)
+        Of the normal prior.
+    max_steps : int
+    """
+    out = np.array(start, dtype=np.float64)
+    for _ in range(max_steps):
+        slope, curves = derivatives(rows, exposure, totals, out, mean, precision)
+        step = np.linalg.solve(curves, slope.T[:, :, None])[:, :, 0].T
+        longest = np.max(np.abs(rows @ step), axis=0, initial=0.0) if len(rows) else np.zeros(len(slope.T))
+        out += step / np.maximum(1.0, longest)
+        if longest.max(initial=0.0) < TOLERANCE:
+            break
+    return out, derivatives(rows, exposure, totals, out, mean, precision)[1]
+
+
+def derivatives(rows, exposure, totals, coefficients, mean, precision):
+    """Gradient (P, K) and negative Hessians (K, P, P) of the log posterior."""
+    n, n_columns = rows.shape
+    slope = totals - precision[:, None] * (coefficients - mean)
+    curves = np.zeros((coefficients.shape[1], n_columns * n_columns))
+    step = max(1, BLOCK // max(coefficients.shape[1], n_columns * n_columns))
+    for first in range(0, n, step):
+        x = rows[first : first + step]
+        expected = rates(x, coefficients) * exposure[first : first + step, None]
+        slope -= x.T @ expected
+        curves += expected.T @ (x[:, :, None] * x[:, None, :]).reshape(len(x), -1)
+    return slope, curves.reshape(-1, n_columns, n_columns) + np.diag(precision)
+
+
+def draw_rates(coefficients, curves, rng):
+    """Draw all coefficients from the normal approximation at their mode."""
+    noise = rng.standard_normal(coefficients.T.shape)
+    drawn = [solve_triangular(np.linalg.cholesky(curve).T, z) for curve, z in zip(curves, noise, strict=True)]
+    return coefficients + np.array(drawn).T

@@ -1,0 +1,1 @@
+"""Topics and covariates of documents: priors that depend on them, and effects with intervals."""

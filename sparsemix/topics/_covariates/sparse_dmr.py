@@ -1,0 +1,426 @@
+"""SparseDMR: topics whose prior in a document depends on covariates of the document."""
+
+import numbers
+from contextlib import contextmanager
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from sparsemix._compat import Interval, StrOptions, _fit_context, with_callbacks
+from sparsemix._engine.schedules import LearningRates, rule_of
+from sparsemix._estimator.absent import UNFITTED, Absent
+from sparsemix._estimator.base import published
+from sparsemix._estimator.input.checks import check_counts
+from sparsemix._estimator.input.forms import floats_of
+from sparsemix._estimator.progress import fingerprint
+from sparsemix._models.topics.covariates.dirichlet_regression import rates
+from sparsemix._models.topics.covariates.regression_model import (
+    DocumentCovariates,
+    RegressionModel,
+    RegressionSampler,
+)
+from sparsemix._models.topics.dense_sampler import DenseSampler
+from sparsemix._models.topics.gibbs_sampler import DENSE_SUMS
+from sparsemix._typing import Folder, RowsLike, Seed, Weights
+from sparsemix.metrics._completion import hidden_tokens, per_token
+from sparsemix.topics._assemble import priors
+from sparsemix.topics._collapsed.assemble_stochastic import LOCAL_STEP_SIZE
+from sparsemix.topics._collapsed.stochastic_topics import StochasticTopics
+from sparsemix.topics._parameters import MOST_VISITS, OF_STEPS, OF_TOPICS
+
+NO_STREAM = (
+    "it learns coefficients from the covariates of all documents; call fit with all of them, or use SparseSCVB0LDA for "
+    "streams and estimate_effect afterwards"
+)
+
+
+def no_names(estimator):
+    """Reason for missing names of covariates."""
+    return "covariates came without column names" if hasattr(estimator, "_fitted") else UNFITTED
+
+
+class SparseDMR(StochasticTopics):
+    """Dirichlet-multinomial regression: topics whose shares in a document depend on its covariates.
+
+    Use it if you know something about each document, such as its year, author or party, and topics should use it:
+    short documents get better topics, and the coefficients say which topics a covariate makes more frequent
+    ([1]_). The prior of topic k in document d is alpha_dk = exp(intercept_k + coef_k' x_d). Topics and documents are
+    inferred as in :class:`SparseSCVB0LDA` with ``sampler="gibbs"``, at most 2,000 topics.
+    :func:`~sparsemix.topics.estimate_effect` gives intervals of effects on proportions, for any topic model.
+
+    Parameters
+    ----------
+    n_components : int, default=10
+        Number of topics K. :func:`sparsemix.topics.choose_n_topics` compares several.
+    topic_word_prior : float, "learned", WordPrior or array-like of shape (n_components, n_features), default=None
+        Dirichlet prior beta of each word in a topic. None means 0.01.
+    burn_in : int, default=1
+        Sweeps over a document's words in each visit before the one that adds to the topics' counts.
+    init_params : {"random", "uniform", "em", "bregman"} or array-like of shape (n_components, n_features), \
+            default="random"
+        Initialisation, as in :class:`SparseSCVB0LDA`.
+    max_iter : int, default=None
+        Largest number of epochs. None chooses it from the mean number of tokens of a document.
+    max_doc_update_iter : int, default=100
+        Maximal number of iterations per document in ``transform``.
+    batch_size : int, default=None
+        Documents per batch. None means 160 tokens per topic, between 16 and 500 documents.
+    n_averaged_iter : int, default=None
+        Number of final epochs whose topics are averaged. None means 9 of 20 epochs and at most 10.
+    n_jobs : int, default=None
+        Number of threads. -1 uses all cores. Results have the same bits for any number.
+    verbose : int, default=0
+        Number of epochs between printed lines; 0 prints none.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the initialisation, the batches and the samples. An integer makes results repeatable.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_components, n_covariates)
+        Change of log alpha of a topic for one unit of a covariate.
+    intercept_ : ndarray of shape (n_components,)
+        log alpha of a document whose covariates are all zero.
+    covariate_names_in_ : ndarray of shape (n_covariates,)
+        Names of the covariates, if they came with column names.
+    components_ : ndarray of shape (n_components, n_features)
+        Expected counts plus ``topic_word_prior_``; divide rows by their sums for word probabilities.
+    topic_word_distribution_ : ndarray of shape (n_components, n_features)
+        Probability of each word in each topic.
+    exp_dirichlet_component_ : ndarray of shape (n_components, n_features)
+        exp E[log phi], computed in each access.
+    doc_topic_prior_ : ndarray of shape (n_components,)
+        Mean of the priors of the training documents; ``transform`` and ``score`` use it without covariates.
+    topic_word_prior_ : float or ndarray of shape (n_components, n_features)
+        Prior of the words, given or learned.
+    topic_names_ : list of str
+        Names of seeded topics; empty for other topics.
+    topic_weights_ : ndarray of shape (n_components,)
+        Share of all tokens in each topic.
+    sampler_ : str
+        "gibbs".
+    batch_size_ : int
+        Documents per batch.
+    acceptance_rate_ : float
+        NaN: this sampler rejects nothing.
+    n_iter_ : int
+        Number of epochs.
+    converged_ : bool
+        Whether scores of ``validation_data`` ended the fit.
+    stop_reason_ : str
+        One sentence, with ``validation_data``: why the fit ended, and which epoch was kept.
+    best_iter_ : int
+        The epoch whose topics were kept, with ``validation_data``.
+    history_ : list of dict
+        For each epoch its number and the seconds so far, and scores of ``validation_data``.
+    n_samples_seen_ : int
+        Number of documents of positive weight.
+    n_steps_ : int
+        Zero.
+    n_features_in_ : int
+        Size V of the vocabulary.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        The words, if X has column names.
+
+    See Also
+    --------
+    SparseSCVB0LDA : The same inference with one prior for all documents.
+    sparsemix.topics.estimate_effect : Effects of covariates on proportions, with intervals.
+
+    Notes
+    -----
+    The coefficients are updated four times per epoch: given expected tables and exposures of the documents, they are a
+    Poisson regression, and Newton's method takes two steps. Covariates of more than two values are standardised for
+    this, and their coefficients have a standard normal prior. Documents need not have few distinct covariates: each
+    sums the fixed parts of the conditionals of its words under its prior, so sampling stays exact.
+
+    References
+    ----------
+    .. [1] Mimno, D. and McCallum, A., "Topic Models Conditioned on Arbitrary Features with Dirichlet-multinomial
+       Regression", UAI 2008.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sparsemix.datasets import make_bars
+    >>> from sparsemix.topics import SparseDMR
+    >>> X, _, _ = make_bars(n_samples=500, random_state=0)
+    >>> first = (X[:, :5].sum(axis=1) > 10).astype(float)  # documents with much of the first bar
+    >>> dmr = SparseDMR(10, random_state=0).fit(X, covariates=first.reshape(-1, 1))
+    >>> dmr.coef_.shape, dmr.prior_of([[0.0], [1.0]]).shape
+    ((10, 1), (2, 10))
+    """
+
+    _parameter_constraints: dict = {  # noqa: RUF012
+        **{name: kinds for name, kinds in OF_TOPICS.items() if name not in ("doc_topic_prior", "warm_start")},
+        "batch_size": OF_STEPS["batch_size"],
+        "burn_in": [Interval(numbers.Integral, 0, MOST_VISITS, closed="both")],
+        "n_averaged_iter": [Interval(numbers.Integral, 0, None, closed="left"), None],
+        "n_components": [Interval(numbers.Integral, 1, DENSE_SUMS, closed="both")],
+        "init_params": [StrOptions({"em", "random", "uniform", "bregman"}), "array-like"],
+        "max_iter": [Interval(numbers.Integral, 0, None, closed="left"), None],
+    }
+    _fixed_params = StochasticTopics._fixed_params | {
+        "doc_topic_prior": "learned", "sampler": "gibbs", "local_step_size": None, "learning_method": "online",
+        "mini_epoch": None, "total_samples": None, "step_size": (1.0, 0.51), "early_stopping": "auto",
+        "warm_start": False,
+    }  # fmt: skip
+    _state_classes = (*StochasticTopics._state_classes, RegressionModel, RegressionSampler)
+    partial_fit, expected_stats = Absent(NO_STREAM), Absent(NO_STREAM)
+    covariate_names_in_ = Absent(no_names)
+    update_from_stats, row_memory = Absent(NO_STREAM), Absent(NO_STREAM)
+
+    def __init__(
+        self,
+        n_components: int = 10,
+        *,
+        topic_word_prior: Any = None,
+        burn_in: int = 1,
+        init_params: Any = "random",
+        max_iter: int | None = None,
+        max_doc_update_iter: int = 100,
+        batch_size: int | None = None,
+        n_averaged_iter: int | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: Seed = None,
+    ) -> None:
+        self.n_components = n_components
+        self.topic_word_prior = topic_word_prior
+        self.burn_in = burn_in
+        self.init_params = init_params
+        self.max_iter = max_iter
+        self.max_doc_update_iter = max_doc_update_iter
+        self.batch_size = batch_size
+        self.n_averaged_iter = n_averaged_iter
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.random_state = random_state
+
+    @with_callbacks
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(
+        self,
+        X: RowsLike,
+        y: object = None,  # noqa: ARG002
+        covariates: RowsLike | None = None,
+        sample_weight: Weights = None,
+        validation_data: RowsLike | None = None,
+        checkpoint: Folder = None,
+    ) -> Self:
+        """Fit topics and coefficients to all documents.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Word counts, or nonnegative weights such as tf-idf.
+        y : None
+            Ignored.
+        covariates : array-like of shape (n_samples, n_covariates), default=None
+            Numbers for each document, without a constant; encode categories by OneHotEncoder. None means no covariates.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each document.
+        validation_data : {array-like, sparse matrix} of shape (n_held_out, n_features), default=None
+            Documents whose score, under the mean prior, ends the fit.
+        checkpoint : path-like, default=None
+            Folder for this fit only, as in :class:`SparseSCVB0LDA`.
+
+        Returns
+        -------
+        self : SparseDMR
+
+        Raises
+        ------
+        ValueError
+            For negative, NaN or infinite counts, with the row of the document; for covariates that are not finite, or
+            not one row for each document.
+        """
+        with self._watched_by(validation_data), self._knowing(covariates):
+            return self._fit(X, sample_weight, checkpoint)
+
+    def prior_of(self, covariates: RowsLike) -> Any:
+        """Dirichlet priors of documents with some covariates.
+
+        Parameters
+        ----------
+        covariates : array-like of shape (n_samples, n_covariates)
+
+        Returns
+        -------
+        doc_topic_prior : ndarray of shape (n_samples, n_components)
+            alpha; divide rows by their sums for the expected proportions of topics.
+        """
+        check_is_fitted(self)
+        return rates(self._design(covariates), self._fitted.model.coefficients)
+
+    def transform(self, X: RowsLike, *, covariates: RowsLike | None = None, normalize: bool = True) -> Any:
+        """Topic proportions of documents, by dense inference with fixed topics.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Word counts.
+        covariates : array-like of shape (n_samples, n_covariates), default=None
+            Covariates of the documents. None means the mean prior of the training documents.
+        normalize : bool, default=True
+            False returns the parameters of the documents' Dirichlet distributions: prior plus expected counts.
+
+        Returns
+        -------
+        doc_topic : ndarray of shape (n_samples, n_components)
+            Posterior means of the proportions, rows sum to one.
+
+        Raises
+        ------
+        ValueError
+            As ``fit``.
+        """
+        return self._transform(X, normalize, self._priors(X, covariates))
+
+    def fit_transform(
+        self, X: RowsLike, y: object = None, *, covariates: RowsLike | None = None, normalize: bool = True,
+        **fit_params: Any,
+    ) -> Any:  # fmt: skip
+        """Fit, then transform the same documents with their covariates.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Word counts.
+        y : None
+            Ignored.
+        covariates : array-like of shape (n_samples, n_covariates), default=None
+            As in ``fit``.
+        normalize : bool, default=True
+            As in ``transform``.
+        **fit_params : dict
+            Further arguments of ``fit``.
+
+        Returns
+        -------
+        doc_topic : ndarray of shape (n_samples, n_components)
+            As ``transform``.
+        """
+        self.fit(X, y, covariates=covariates, **fit_params)
+        return self.transform(X, covariates=covariates, normalize=normalize)
+
+    def score(self, X: RowsLike, y: object = None, covariates: RowsLike | None = None) -> float:  # noqa: ARG002
+        """Held-out log likelihood per token, by document completion, as that of other topic models.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Word counts of held-out documents.
+        y : None
+            Ignored.
+        covariates : array-like of shape (n_samples, n_covariates), default=None
+            Covariates of the documents. None means the mean prior of the training documents.
+
+        Returns
+        -------
+        score : float
+            Natural logarithm, mean over hidden tokens.
+        """
+        check_is_fitted(self)
+        priors = self._priors(X, covariates)
+        X = check_counts(self, X, reset=False)
+        return per_token(hidden_tokens(self, X, priors, n_jobs=self._params.n_jobs))
+
+    @published
+    def coef_(self):
+        """Change of log alpha of a topic for one unit of a covariate, (n_components, n_covariates)."""
+        return (self._fitted_part("model").coefficients[1:] / self._scale[:, None]).T
+
+    @published
+    def intercept_(self):
+        """Log alpha of a document whose covariates are all zero, (n_components,)."""
+        return self._fitted_part("model").coefficients[0] - self.coef_ @ self._center
+
+    # -- inside a fit
+
+    @contextmanager
+    def _knowing(self, covariates):
+        self._given_covariates = covariates
+        try:
+            yield
+        finally:
+            vars(self).pop("_given_covariates", None)
+
+    def _priors(self, X, covariates):
+        """Priors of documents, one for each row of X; None without covariates."""
+        if covariates is None:
+            return None
+        check_is_fitted(self)
+        check_one_each(covariates_of(covariates), X.shape[0] if hasattr(X, "shape") else len(X))
+        return self.prior_of(covariates)
+
+    def _design(self, covariates):
+        """Standardised covariates after a column of ones, (n, P + 1)."""
+        values, names = covariates_of(covariates), [str(name) for name in getattr(covariates, "columns", ())]
+        fitted = [*getattr(self, "covariate_names_in_", ())]
+        if names and fitted and names != fitted:
+            raise ValueError(f"covariates has the columns {', '.join(names)}, but the fit had {', '.join(fitted)}")
+        if values.shape[1] != len(self._center):
+            raise ValueError(
+                f"covariates has {values.shape[1]} columns, but the fit had {len(self._center)}; give the same ones"
+            )
+        return np.column_stack([np.ones(len(values)), (values - self._center) / self._scale])
+
+    def _read(self, X, sample_weight, reset, may_be_empty=False, **annotations):
+        X, documents = super()._read(X, sample_weight, reset, may_be_empty, **annotations)
+        given, n_documents = self._given_covariates, X.shape[0]
+        values = np.empty((n_documents, 0)) if given is None else covariates_of(given)
+        check_one_each(values, n_documents)
+        names = [str(name) for name in getattr(given, "columns", ())]
+        vars(self).pop("covariate_names_in_", None)
+        if names:
+            self.covariate_names_in_ = np.array(names, dtype=object)
+        values = values if documents.kept is None else values[documents.kept]
+        share = np.ones(len(values)) if documents.sample_weight is None else documents.sample_weight
+        share = share / share.sum()
+        self._center = share @ values
+        spread = np.sqrt(share @ (values - self._center) ** 2)
+        binary = np.array([len(np.unique(column)) <= 2 for column in values.T], dtype=bool)
+        self._scale = np.where(binary | (spread == 0.0), 1.0, spread)
+        self._given_covariates = values
+        return X, documents
+
+    def _other_fingerprints(self):
+        return [*super()._other_fingerprints(), fingerprint(self._given_covariates)]
+
+    def _make_model(self, n_words):
+        n_sweeps = self._params.burn_in + 1
+        first = DenseSampler(n_sweeps, LearningRates(*rule_of(LOCAL_STEP_SIZE)))
+        return RegressionModel(
+            n_words, sampler=RegressionSampler(n_sweeps), first_sampler=first, dtype=self._table_dtype,
+            n_covariates=len(self._center) + 1, **priors(self._params),
+        )  # fmt: skip
+
+    def _begin_fit(self, documents, rng, workers, warm):
+        begin = super()._begin_fit(documents, rng, workers, warm)
+        begin.model.covariates = DocumentCovariates.of(self._design(self._given_covariates), begin.rows)
+        return begin
+
+    def _refuse_blocks(self):
+        raise ValueError("SparseDMR fits documents in memory, because " + NO_STREAM)
+
+
+def covariates_of(given):
+    """Checked covariates, (n, P) float64."""
+    values = floats_of(given, "covariates")
+    values = values.reshape(-1, 1) if values.ndim == 1 else values
+    if values.ndim != 2:
+        raise ValueError(f"covariates has {values.ndim} dimensions; give one row of numbers for each document")
+    wrong = np.argwhere(~np.isfinite(values))
+    if len(wrong):
+        row, column = wrong[0]
+        raise ValueError(
+            f"covariates has {values[row, column]} in row {row}, column {column}; replace it, or leave the document out"
+        )
+    return values
+
+
+def check_one_each(values, n_documents):
+    """Raise unless there is one row for each document."""
+    if len(values) != n_documents:
+        raise ValueError(f"covariates has {len(values)} rows, but X has {n_documents}; give one for each document")

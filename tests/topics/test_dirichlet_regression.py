@@ -1,0 +1,86 @@
+"""Dirichlet-multinomial regression: the mode next to numerical optimisation, and draws next to their covariance."""
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from scipy.special import gammaln, psi
+
+from sparsemix._models.topics.covariates.dirichlet_regression import draw_rates, fit_rates, rates
+
+
+def problem(seed, n=300, n_topics=4):
+    rng = np.random.default_rng(seed)
+    rows = np.column_stack([np.ones(n), rng.standard_normal(n), rng.integers(2, size=n)])
+    truth = rng.standard_normal((3, n_topics)) * 0.7 - 0.5
+    alpha = rates(rows, truth)
+    counts = np.array([rng.multinomial(40, rng.dirichlet(a)) for a in alpha])
+    return rng, rows, truth, counts
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+def test_mode_is_the_optimum_of_poisson_regressions(grouped):
+    rng, rows, _, counts = problem(0)
+    if grouped:
+        rows[:, 1] = rng.integers(3, size=len(rows))
+    exposure, tables = rng.gamma(2.0, size=len(rows)), counts * rng.random(counts.shape)
+    mean, precision = rng.standard_normal((3, 4)), np.array([0.1, 1.0, 2.0])
+    totals = rows.T @ tables
+
+    def minus(flat):
+        c = flat.reshape(3, 4)
+        rest = exposure @ np.exp(rows @ c).sum(axis=1) + 0.5 * (precision @ (c - mean) ** 2).sum()
+        return rest - (totals * c).sum()
+
+    expected = minimize(minus, np.zeros(12), method="BFGS", options={"gtol": 1e-7}).x.reshape(3, 4)
+    if grouped:
+        rows, group = np.unique(rows, axis=0, return_inverse=True)
+        exposure = np.bincount(group.ravel(), exposure)
+    found, curves = fit_rates(rows, exposure, totals, np.zeros((3, 4)), mean, precision)
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+    curve = np.einsum("n,n,np,nq->pq", exposure, np.exp(rows @ found[:, 1]), rows, rows) + np.diag(precision)
+    np.testing.assert_allclose(curves[1], curve, rtol=1e-10)
+
+
+def test_alternating_tables_and_rates_climb_to_the_maximum_of_the_likelihood():
+    _, rows, truth, counts = problem(1)
+    lengths, n_topics = counts.sum(axis=1), counts.shape[1]
+    flat_prior = np.zeros((3, n_topics)), np.full(3, 1e-9)
+    found = np.zeros((3, n_topics))
+
+    def minus(flat):
+        alpha = np.exp(rows @ flat.reshape(3, n_topics))
+        total = alpha.sum(axis=1)
+        terms = gammaln(alpha + counts) - gammaln(alpha)
+        return -(gammaln(total) - gammaln(total + lengths)).sum() - terms.sum()
+
+    for _ in range(400):
+        alpha = rates(rows, found)
+        tables = alpha * (psi(alpha + counts) - psi(alpha))
+        exposure = psi(alpha.sum(axis=1) + lengths) - psi(alpha.sum(axis=1))
+        found = fit_rates(rows, exposure, rows.T @ tables, found, *flat_prior, max_steps=2)[0]
+    best = minimize(minus, found.ravel(), method="BFGS", options={"gtol": 1e-4})
+    np.testing.assert_allclose(found, best.x.reshape(found.shape), atol=2e-3)
+    assert np.abs(found - truth).max() < 0.4
+
+
+def test_draws_have_the_covariance_of_the_curvature():
+    rng = np.random.default_rng(2)
+    root = rng.standard_normal((2, 3, 3))
+    curves = root @ root.transpose(0, 2, 1) + np.eye(3)
+    draws = np.array([draw_rates(np.ones((3, 2)), curves, rng) for _ in range(20000)])
+    for k in range(2):
+        np.testing.assert_allclose(np.cov(draws[:, :, k].T), np.linalg.inv(curves[k]), atol=0.03)
+    np.testing.assert_allclose(draws.mean(axis=0), 1.0, atol=0.03)
+
+
+def test_far_starts_and_topics_without_tables_stay_finite():
+    _, rows, _, counts = problem(3)
+    tables = np.minimum(counts, 1.0)
+    tables[:, 0] = 0.0
+    start = np.full((3, 4), -4.0)
+    prior = np.full((3, 4), -3.0), np.full(3, 0.5)
+    found = fit_rates(rows, np.ones(len(rows)), rows.T @ tables, start, *prior)[0]
+    again = fit_rates(rows, np.ones(len(rows)), rows.T @ tables, -start / 8, *prior)[0]
+    np.testing.assert_allclose(found, again, atol=1e-5)
+    assert np.isfinite(found).all()
+    assert (found[0, 1:] > found[0, 0]).all()

@@ -1,0 +1,214 @@
+"""Topics with covariates: next to the model without, slow twins, known truth, and every way to give covariates."""
+
+import pickle
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.special import psi
+from sklearn.base import clone
+
+from sparsemix import SparseDMR, SparseSCVB0LDA, blocks
+from sparsemix._engine.inference import infer_doc_topic
+from sparsemix._models.topics.covariates.dirichlet_regression import rates
+from sparsemix._models.topics.covariates.regression_model import RegressionModel, tables_of
+from sparsemix._models.topics.token_topics import TokenTopics
+from sparsemix.topics import merge_topics
+
+K, V, N = 4, 60, 800
+COEF = np.array([[1.5, 0.0], [-1.0, 0.5], [0.0, -0.8], [0.3, 0.4]])
+
+
+def corpus(n=N, length=50, seed=0):
+    """Documents of known topics, their covariates, and the topics."""
+    rng = np.random.default_rng(seed)
+    topics = np.random.default_rng(5).dirichlet(np.full(V, 0.1), K)
+    covariates = np.column_stack([rng.integers(2, size=n), rng.standard_normal(n)])
+    alpha = np.exp(-1.0 + covariates @ COEF.T)
+    X = [rng.multinomial(length, rng.dirichlet(a) @ topics) for a in alpha]
+    return sparse.csr_array(np.array(X)), covariates, topics
+
+
+X, COVARIATES, TOPICS = corpus()
+START = TOPICS + 1e-3
+
+
+@pytest.fixture
+def frozen(monkeypatch):
+    """Coefficients stay at their first values."""
+    monkeypatch.setattr(RegressionModel, "_learn_doc_topic_prior", lambda *_: None)
+    monkeypatch.setattr(RegressionModel, "learn_prior_mass", lambda *_: None)
+    monkeypatch.setattr(SparseDMR, "_leave_out", lambda *_: None)
+    monkeypatch.setattr(SparseDMR, "_table_dtype", np.float64)
+    monkeypatch.setattr(SparseSCVB0LDA, "_table_dtype", np.float64)
+
+
+@pytest.mark.usefixtures("frozen")
+@pytest.mark.parametrize("covariates", [None, COVARIATES])
+def test_without_coefficients_it_is_the_model_with_one_prior(covariates):
+    dmr = SparseDMR(K, max_iter=6, random_state=3).fit(X, covariates=covariates)
+    plain = SparseSCVB0LDA(K, doc_topic_prior=0.1, max_iter=6, random_state=3).fit(X)
+    np.testing.assert_allclose(dmr.components_, plain.components_, rtol=1e-8, atol=1e-8)
+    np.testing.assert_allclose(dmr.transform(X), plain.transform(X), rtol=1e-8)
+
+
+def test_known_coefficients_are_found_and_help_to_predict():
+    dmr = SparseDMR(K, init_params=START, random_state=0).fit(X, covariates=COVARIATES)
+    assert np.abs(dmr.coef_ - COEF).max() < 0.35
+    assert np.abs(dmr.coef_ - COEF).mean() < 0.15
+    assert np.abs(dmr.intercept_ + 1.0).max() < 0.4
+    test, known, _ = corpus(400, 12, seed=1)
+    assert dmr.score(test, covariates=known) > dmr.score(test) + 0.01
+    assert dmr.score(test, covariates=known) > dmr.score(test, covariates=known[::-1]) + 0.02
+    np.testing.assert_allclose(dmr.prior_of(known), np.exp(dmr.intercept_ + known @ dmr.coef_.T), rtol=1e-9)
+    np.testing.assert_allclose(dmr.prior_of(COVARIATES).mean(axis=0), dmr.doc_topic_prior_, rtol=1e-6)
+
+
+def test_units_of_covariates_do_not_matter():
+    fits = [
+        SparseDMR(K, max_iter=5, random_state=0).fit(X, covariates=covariates)
+        for covariates in (COVARIATES, COVARIATES * [1.0, 1000.0] + [0.0, 2000.0])
+    ]
+    np.testing.assert_allclose(fits[0].coef_, fits[1].coef_ * [1.0, 1000.0], rtol=1e-5, atol=1e-7)
+
+
+def test_tables_equal_the_twin():
+    rng = np.random.default_rng(0)
+    parts = []
+    for n in (3, 2):
+        lengths = rng.integers(0, 9, n)
+        indptr = np.append(0, np.cumsum(lengths))
+        parts.append(TokenTopics(indptr, rng.integers(K, size=indptr[-1]).astype(np.int32), rng.random(indptr[-1])))
+    alpha = rng.gamma(1.0, size=(5, K))
+    expected, d = np.zeros((5, K)), 0
+    for part in parts:
+        for a, b in zip(part.indptr[:-1], part.indptr[1:], strict=True):
+            n = np.bincount(part.topics[a:b], part.values[a:b], K)
+            expected[d] = np.where(n > 0, alpha[d] * (psi(alpha[d] + n) - psi(alpha[d])), 0.0)
+            d += 1
+    np.testing.assert_allclose(tables_of(parts, alpha).toarray(), expected, rtol=1e-10)
+
+
+def test_statistics_of_a_visit_are_sums_over_documents():
+    """Of the topics that the memory keeps for the next visit, under the coefficients of the visit."""
+    weight, kept = np.random.default_rng(0).integers(1, 3, N).astype(float), {}
+    visit = RegressionModel.draws_of
+
+    class Watched(SparseDMR):
+        def _begin_fit(self, *args):
+            begin = super()._begin_fit(*args)
+            kept["setup"] = begin
+            return begin
+
+    def watched(model, x, weight):
+        index = np.concatenate([model._numbers[first] for first in sorted(model._numbers)])
+        tokens, dense = dict(model._tokens), model.sampler is model.first_sampler
+        found = visit(model, x, weight)()
+        if not dense and not model.unseen:
+            kept.update(index=index, tokens=tokens, found=found, coefficients=model.coefficients.copy())
+            kept["mass"] = model.doc_topic_prior.sum()
+        return lambda: found
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(RegressionModel, "draws_of", watched)
+        Watched(K, max_iter=4, random_state=0).fit(X, covariates=COVARIATES, sample_weight=weight)
+    model, index = kept["setup"].model, kept["index"]
+    rows = model.covariates.rows[model.covariates.index[index]]
+    alpha = rates(rows, kept["coefficients"])
+    tables = tables_of([make() for _, make in sorted(kept["tokens"].items())], alpha).toarray()
+    np.testing.assert_allclose(kept["found"]["tables"], (weight[index, None] * tables).T @ rows, rtol=1e-9)
+    total, lengths = alpha.sum(axis=1), X.sum(axis=1)[index]
+    exposed = (weight[index] * (psi(total + lengths) - psi(total))) @ total
+    assert kept["found"]["per_prior"] * kept["mass"] == pytest.approx(exposed)
+    assert kept["found"]["draws"].sum() == pytest.approx((weight[index, None] * tables).sum())
+
+
+def test_predictions_use_the_prior_of_each_document():
+    dmr = SparseDMR(K, max_iter=3, random_state=0).fit(X, covariates=COVARIATES)
+    theta, priors = dmr.transform(X[:7], covariates=COVARIATES[:7]), dmr.prior_of(COVARIATES[:7])
+    for d in range(7):
+        one = infer_doc_topic(X[[d]], dmr._fitted.table, priors[d], max_iter=100, tol=2e-2, linear=True)
+        np.testing.assert_allclose(theta[d], one[0] / one.sum(), rtol=1e-6)
+    again = clone(dmr).fit_transform(X, covariates=COVARIATES)
+    np.testing.assert_array_equal(again[:7], theta)
+
+
+def test_documents_of_weight_zero_have_no_covariates():
+    weight = np.ones(N)
+    weight[::3] = 0.0
+    wild = np.where(weight[:, None] > 0, COVARIATES, 1e3)
+    dmr = SparseDMR(K, max_iter=3, random_state=0)
+    left = clone(dmr).fit(X, covariates=wild, sample_weight=weight)
+    kept = clone(dmr).fit(X[weight > 0], covariates=COVARIATES[weight > 0], sample_weight=np.ones((weight > 0).sum()))
+    np.testing.assert_array_equal(left.components_, kept.components_)
+    np.testing.assert_array_equal(left.coef_, kept.coef_)
+
+
+def test_threads_pickles_and_checkpoints_keep_the_bits(tmp_path):
+    dmr = SparseDMR(K, max_iter=4, random_state=0)
+    one = clone(dmr).fit(X, covariates=COVARIATES)
+    two = clone(dmr).set_params(n_jobs=2).fit(X, covariates=COVARIATES)
+    clone(dmr).set_params(max_iter=2, n_averaged_iter=0).fit(X, covariates=COVARIATES, checkpoint=tmp_path)
+    resumed = clone(dmr).set_params(n_averaged_iter=0).fit(X, covariates=COVARIATES, checkpoint=tmp_path)
+    straight = clone(dmr).set_params(n_averaged_iter=0).fit(X, covariates=COVARIATES)
+    for found, expected in ((two, one), (pickle.loads(pickle.dumps(one)), one), (resumed, straight)):
+        np.testing.assert_array_equal(found.components_, expected.components_)
+        np.testing.assert_array_equal(found.coef_, expected.coef_)
+        np.testing.assert_array_equal(
+            found.transform(X, covariates=COVARIATES), expected.transform(X, covariates=COVARIATES)
+        )
+    with pytest.raises(ValueError, match="checkpoint"):
+        clone(dmr).set_params(n_averaged_iter=0).fit(X, covariates=COVARIATES + 1.0, checkpoint=tmp_path)
+
+
+def test_merged_topics_have_the_prior_of_their_sum_at_mean_covariates():
+    dmr = SparseDMR(K, max_iter=3, random_state=0).fit(X, covariates=COVARIATES)
+    merged = merge_topics(dmr, [[0, 2]])
+    middle = COVARIATES.mean(axis=0, keepdims=True)
+    old, new = dmr.prior_of(middle)[0], merged.prior_of(middle)[0]
+    assert sorted(new) == pytest.approx(sorted([old[0] + old[2], old[1], old[3]]))
+    assert merged.transform(X, covariates=COVARIATES).shape == (N, K - 1)
+
+
+def test_data_frames_name_covariates():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(COVARIATES, columns=["left", "year"])
+    dmr = SparseDMR(K, max_iter=2, random_state=0)
+    named, plain = clone(dmr).fit(X, covariates=frame), clone(dmr).fit(X, covariates=COVARIATES)
+    assert list(named.covariate_names_in_) == ["left", "year"]
+    assert not hasattr(plain, "covariate_names_in_")
+    np.testing.assert_array_equal(named.coef_, plain.coef_)
+    with pytest.raises(ValueError, match="covariates has the columns year, left, but the fit had left, year"):
+        named.prior_of(frame[["year", "left"]])
+
+
+WRONG = {
+    "short": (COVARIATES[1:], "covariates has 799 rows, but X has 800"),
+    "infinite": (np.where(np.arange(N)[:, None] == 5, np.inf, COVARIATES), "covariates has inf in row 5, column 0"),
+    "three dimensions": (COVARIATES[None], "covariates has 3 dimensions"),
+    "texts": (np.full((N, 1), "left"), "covariates"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_wrong_covariates_are_refused(name):
+    given, message = WRONG[name]
+    dmr = SparseDMR(K, max_iter=1, random_state=0).fit(X, covariates=COVARIATES)
+    before = dmr.coef_.copy()
+    with pytest.raises(ValueError, match=message):
+        dmr.fit(X, covariates=given)
+    np.testing.assert_array_equal(dmr.coef_, before)
+    with pytest.raises(ValueError, match=message):
+        dmr.transform(X, covariates=given)
+    with pytest.raises(ValueError, match=message):
+        dmr.score(X, covariates=given)
+
+
+def test_streams_and_blocks_are_refused():
+    dmr = SparseDMR(K, max_iter=1, random_state=0)
+    with pytest.raises(AttributeError, match="call fit with all of them"):
+        dmr.partial_fit(X)
+    with pytest.raises(ValueError, match="fits documents in memory"):
+        blocks.fit(dmr, [X, X])
+    with pytest.raises(ValueError, match="3 columns, but the fit had 2"):
+        dmr.fit(X, covariates=COVARIATES).prior_of(np.zeros((2, 3)))
