@@ -1,4 +1,4 @@
-"""Model of SparseHDP: a prior of the topics' shares, and the evidence of merging pairs of topics."""
+"""Model of SparseHDP: a prior of the topics' shares, and the evidence of merges of pairs of topics."""
 
 import numpy as np
 from scipy import sparse
@@ -8,9 +8,11 @@ from sparsemix._kernels.split import _split
 from sparsemix._models.topics.stochastic_model import StochasticCollapsedModel
 from sparsemix._models.topics.token_topics import TokenTopics
 
-# Topics with fewer expected tables are not in use.
-HALF = 0.5
+# A topic with fewer expected tables is not in use.
+LEAST_TABLES = 0.5
 SMALLEST_GAMMA = 1e-6
+# Steps towards the most probable gamma of a result.
+MOST_STEPS = 100
 
 
 class HDPModel(StochasticCollapsedModel):
@@ -24,21 +26,6 @@ class HDPModel(StochasticCollapsedModel):
     """
 
     gamma = 1.0
-    settled = False  # no further merge is proposed
-    first_tile = None  # documents per entry of the memory, which must not change with the number of topics
-
-    def blocking(self, rows):
-        """As in the base class, with tiles that do not depend on the number of topics."""
-        _, chunk = super().blocking(rows)
-        self.first_tile = self.tile = self.first_tile or self.tile
-        chunk = -(-chunk // self.tile) * self.tile
-        return chunk if self.sampler.visits_chunks else self.tile, chunk
-
-    def renewed(self, n_samples_seen):
-        """See the base class."""
-        out = super().renewed(n_samples_seen)
-        out.first_tile = None
-        return out
 
     def _prior_from(self, stats):
         """c pi, where one pseudo-document has the first c."""
@@ -52,44 +39,25 @@ class HDPModel(StochasticCollapsedModel):
         if self.n_visited >= self.n_forming and float(stats["per_prior"]) > 0.0:
             self.gamma = next_gamma(self.gamma, stats["draws"])
 
-    def regroup(self, stats, places, n_topics, memory):
-        """Statistics after topic k joins topic ``places[k]``, or vanishes if that is -1. Changes priors and memory."""
-        kept = np.flatnonzero(places >= 0)
-        components = sparse.csr_array(
-            (np.ones(len(kept)), (kept, places[kept])), shape=(self.n_components, n_topics)
-        )  # fmt: skip
-        map_states(memory, places.astype(_split.state_dtype(n_topics)))
-        self.doc_topic_prior = components.T @ self.doc_topic_prior
-        self.first_priors = components.T @ self.first_priors[0], self.first_priors[1]
-        self.n_components = self.n_nonzero = n_topics
-        self.later_sampler.forget()
-        self.first_sampler.forget()
-        stats = stats.combined(components)
-        self.global_step(stats)
-        return stats
-
-
-def has_states(memory):
-    """Whether the memory has sampled topics of all documents that it knows."""
-    return all(states is not None for *_, states in memory._tiles.values())
-
-
-def map_states(memory, places):
-    """Replace every sampled topic k by ``places[k]``."""
-    memory._tiles = {key: (*kept, places[states]) for key, (*kept, states) in memory._tiles.items()}
-
 
 def next_gamma(gamma, tables):
     """One step towards the gamma that is most probable for the number of topics in use and all tables.
 
     The optimum of the Chinese restaurant process has gamma [digamma(gamma + m) - digamma(gamma)] topics.
     """
-    total, used = tables.sum(), np.count_nonzero(tables > HALF)
+    total, used = tables.sum(), np.count_nonzero(tables > LEAST_TABLES)
     return float(max(SMALLEST_GAMMA, used / (psi(gamma + total) - psi(gamma)))) if total > 0.0 else gamma
 
 
+def most_probable_gamma(gamma, tables):
+    """The limit of ``next_gamma``."""
+    for _ in range(MOST_STEPS):
+        gamma = next_gamma(gamma, tables)
+    return gamma
+
+
 def gains_of_documents(blocks, topics, prior):
-    """Change of the bound's documents' part for all merges of two topics, and the tokens of each topic.
+    """Change of the bound's documents' part for all merges of two topics.
 
     The part is E[log p(z)] plus the entropy of z given its last sample. A merge adds log Gamma terms of the sum of two
     counts, and loses the entropy of the choice between both topics, in documents that have both.
@@ -107,7 +75,6 @@ def gains_of_documents(blocks, topics, prior):
     -------
     gains : ndarray of shape (K, K)
         Symmetric; the diagonal has no meaning.
-    tokens : ndarray of shape (K,)
     """
     n_topics = len(prior)
     gains, parts = np.zeros(n_topics * n_topics), []
@@ -128,7 +95,7 @@ def gains_of_documents(blocks, topics, prior):
         change = rising(prior[k] + prior[:, None], values) - rising(prior[k], values)
         alone[k] = change @ np.bincount(places, weight[counts.indices[of_topic]], len(values))
     gains += alone
-    return gains + gains.T, counts.sum(axis=0)
+    return gains + gains.T
 
 
 def rising(a, n):

@@ -1,33 +1,46 @@
-"""The estimator SparseHDP, and the merges of topics during its fits."""
+"""The estimator SparseHDP, and the merges of topics after its fits."""
 
 import numbers
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from sparsemix._compat import Interval, StrOptions
-from sparsemix._engine.loop import Hook
+from sparsemix._compat import Interval, StrOptions, _fit_context, with_callbacks
+from sparsemix._engine.documents import Documents, canonical
+from sparsemix._engine.loop import respond
 from sparsemix._estimator.absent import Absent
 from sparsemix._estimator.base import published
+from sparsemix._estimator.input.checks import check_counts
 from sparsemix._kernels.split import _split
-from sparsemix._models.topics.hdp_model import HDPModel, gains_of_documents, has_states
-from sparsemix._typing import Seed
+from sparsemix._models.topics.gibbs_sampler import DENSE_SUMS
+from sparsemix._models.topics.hdp_model import LEAST_TABLES, HDPModel, gains_of_documents, most_probable_gamma
+from sparsemix._stats.altered import altered
+from sparsemix._typing import Folder, RowsLike, Seed, Weights
 from sparsemix.metrics import document_completion
 from sparsemix.topics._collapsed import assemble_stochastic
-from sparsemix.topics._collapsed.sparse_scvb0_lda import SparseSCVB0LDA
-from sparsemix.topics._edit.edited import counts_by_topic
+from sparsemix.topics._collapsed.stochastic_topics import StochasticTopics
+from sparsemix.topics._collapsed.unseen_documents import LEAST, SHARE, TOKENS, sampling
+from sparsemix.topics._edit.edited import combined, counts_by_topic, one_hot
 from sparsemix.topics._edit.reduce import Clusters
 from sparsemix.topics._fitted import FittedCounts
+from sparsemix.topics._parameters import MOST_VISITS, OF_STEPS, OF_TOPICS
+
+NO_STREAM = "it merges topics by samples of documents; call fit with all of them, or use SparseSCVB0LDA for streams"
+# Documents from which the gains of merges are estimated; scores of held-out documents in each round of merges, and the
+# share of their tokens that is hidden.
+SAMPLED, MOST_SCORES, HIDDEN = 1000, 5, 0.5
+# Expected counts of words below this count as none in the bound, whose counts are whole.
+LEAST_COUNT = 0.5
 
 
-class SparseHDP(SparseSCVB0LDA):
+class SparseHDP(StochasticTopics):
     """Topic model with a learned number of topics: a hierarchical Dirichlet process, truncated.
 
     Use it if you do not know the number of topics. The fit begins with ``n_components`` topics, and its result has
     those that the corpus supports. Documents have proportions from Dirichlet(c pi), and the shares pi of the topics
     have a Dirichlet process prior of concentration gamma ([1]_). Inference is that of :class:`SparseSCVB0LDA` with
-    sampled topics, whose time follows the topics in use ([2]_). Between epochs, pairs of topics are merged whose merge
-    raises a bound of the evidence, if this predicts unseen documents no worse.
+    sampled topics, whose time follows the topics in use ([2]_). After the last epoch, pairs of topics are merged whose
+    merge raises a bound of the evidence, if this predicts documents that were held out no worse.
 
     Parameters
     ----------
@@ -36,8 +49,6 @@ class SparseHDP(SparseSCVB0LDA):
     topic_word_prior : float or "learned", default=None
         Dirichlet prior beta of each word in a topic. None means 0.01.
     max_iter : int, default=None
-        As in :class:`SparseSCVB0LDA`.
-    early_stopping : bool or "auto", default="auto"
         As in :class:`SparseSCVB0LDA`.
     n_jobs : int, default=None
         Number of threads. -1 uses all cores. Results have the same bits for any number.
@@ -59,9 +70,7 @@ class SparseHDP(SparseSCVB0LDA):
         Documents per batch. None means 160 tokens per topic of ``n_components``, between 16 and 500 documents, and at
         least 64 batches per epoch.
     n_averaged_iter : int, default=None
-        Number of final epochs whose topics are averaged; they make no merges. None means 9 of 20 epochs, at most 10.
-    step_size : tuple of two or three floats, default=(1.0, 0.51)
-        Offset and decay of the steps, as in :class:`SparseSCVB0LDA`.
+        Number of final epochs whose topics are averaged. None means 9 of 20 epochs, at most 10.
 
     Attributes
     ----------
@@ -92,17 +101,17 @@ class SparseHDP(SparseSCVB0LDA):
     n_iter_ : int
         Number of epochs.
     converged_ : bool
-        Whether ``early_stopping`` ended the fit because the score had stopped improving.
+        Whether scores of ``validation_data`` ended the fit.
     stop_reason_ : str
-        One sentence, with ``early_stopping``: why the fit ended, and which epoch was kept.
+        One sentence, with ``validation_data``: why the fit ended, and which epoch was kept.
     best_iter_ : int
-        The epoch whose topics were kept, with ``early_stopping``.
+        The epoch whose topics were kept, with ``validation_data``.
     history_ : list of dict
-        For each epoch its number and the seconds so far, and scores as in :class:`SparseSCVB0LDA`.
+        For each epoch its number and the seconds so far, and scores of ``validation_data``.
     n_samples_seen_ : int
-        Number of documents of positive weight.
+        Number of documents of positive weight, without those set aside.
     n_steps_ : int
-        Calls of ``update_from_stats`` since the last ``fit``.
+        Zero.
     n_features_in_ : int
         Size V of the vocabulary.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -116,9 +125,10 @@ class SparseHDP(SparseSCVB0LDA):
     Notes
     -----
     The bound is E[log p(w, z)] plus the entropy of z given the last sample; :func:`topic_hierarchy` has its part of
-    words. Merges of disjoint pairs are made together, those of largest gain first. If they lower the score of the
-    unseen documents, half of them are tried, and so on. If even the best merge lowers it, no more are proposed. Corpora
-    of few batches, or of counts that are not whole, leave no documents out, and the bound decides alone.
+    words. Its part of documents comes from 1,000 documents, scaled. Merges of disjoint pairs are made together, those
+    of largest gain first. If they lower the score of the documents held out, fewer are tried, by bisection. This
+    repeats until no merge is accepted. Of fewer than 500 documents of two words none is held out, and the bound
+    decides alone. An interrupted fit makes no merges.
 
     References
     ----------
@@ -137,24 +147,23 @@ class SparseHDP(SparseSCVB0LDA):
     """
 
     _parameter_constraints: dict = {  # noqa: RUF012
-        **{
-            name: SparseSCVB0LDA._parameter_constraints[name]
-            for name in (
-                "burn_in", "max_iter", "max_doc_update_iter", "batch_size", "n_averaged_iter", "step_size",
-                "early_stopping", "n_jobs", "verbose", "random_state",
-            )
-        },
-        "n_components": [Interval(numbers.Integral, 1, 2000, closed="both")],
+        **{name: kinds for name, kinds in OF_TOPICS.items() if name not in ("doc_topic_prior", "warm_start")},
+        "batch_size": OF_STEPS["batch_size"],
+        "burn_in": [Interval(numbers.Integral, 0, MOST_VISITS, closed="both")],
+        "n_averaged_iter": [Interval(numbers.Integral, 0, None, closed="left"), None],
+        "n_components": [Interval(numbers.Integral, 1, DENSE_SUMS, closed="both")],
         "topic_word_prior": [Interval(numbers.Real, 0, None, closed="neither"), StrOptions({"learned"}), None],
         "init_params": [StrOptions({"em", "random", "uniform", "bregman"}), "array-like"],
+        "max_iter": [Interval(numbers.Integral, 0, None, closed="left"), None],
+    }
+    _fixed_params = StochasticTopics._fixed_params | {
+        "doc_topic_prior": "learned", "sampler": "gibbs", "local_step_size": None, "learning_method": "online",
+        "mini_epoch": None, "total_samples": None, "step_size": (1.0, 0.51), "early_stopping": "auto",
+        "warm_start": False,
     }  # fmt: skip
-    _fixed_params = {  # noqa: RUF012
-        "tol": 0.0, "doc_topic_prior": "learned", "sampler": "gibbs", "n_samples": 2, "local_step_size": None,
-        "learning_method": "online", "mini_epoch": None, "total_samples": None, "warm_start": False,
-    }  # fmt: skip
-    _state_classes = (*SparseSCVB0LDA._state_classes, HDPModel)
-    _refuse_blocks = Absent("merges need the sampled topics of all documents in memory; use SparseSCVB0LDA")
-    partial_fit = Absent("the number of topics is learned from documents in memory; use fit, or SparseSCVB0LDA")
+    _state_classes = (*StochasticTopics._state_classes, HDPModel)
+    partial_fit, expected_stats = Absent(NO_STREAM), Absent(NO_STREAM)
+    update_from_stats, row_memory = Absent(NO_STREAM), Absent(NO_STREAM)
 
     def __init__(
         self,
@@ -167,8 +176,6 @@ class SparseHDP(SparseSCVB0LDA):
         max_doc_update_iter: int = 100,
         batch_size: int | None = None,
         n_averaged_iter: int | None = None,
-        step_size: tuple[float, ...] | tuple[str, float] = (1.0, 0.51),
-        early_stopping: bool | str = "auto",
         n_jobs: int | None = None,
         verbose: int = 0,
         random_state: Seed = None,
@@ -181,11 +188,47 @@ class SparseHDP(SparseSCVB0LDA):
         self.max_doc_update_iter = max_doc_update_iter
         self.batch_size = batch_size
         self.n_averaged_iter = n_averaged_iter
-        self.step_size = step_size
-        self.early_stopping = early_stopping
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.random_state = random_state
+
+    @with_callbacks
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(
+        self,
+        X: RowsLike,
+        y: object = None,  # noqa: ARG002
+        sample_weight: Weights = None,
+        validation_data: RowsLike | None = None,
+        checkpoint: Folder = None,
+    ) -> Self:
+        """Fit topics, and merge those that are one.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Word counts, or nonnegative weights such as tf-idf.
+        y : None
+            Ignored.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each document.
+        validation_data : {array-like, sparse matrix} of shape (n_held_out, n_features), default=None
+            Documents that end the fit and decide merges. None sets aside documents of X with about 10,000 tokens, a
+            tenth of X at most.
+        checkpoint : path-like, default=None
+            Folder for this fit only, as in :class:`SparseSCVB0LDA`.
+
+        Returns
+        -------
+        self : SparseHDP
+
+        Raises
+        ------
+        ValueError
+            For negative, NaN or infinite counts, with the row of the document; if no document has a token.
+        """
+        with self._watched_by(validation_data):
+            return self._fit(X, sample_weight, checkpoint)
 
     @published
     def n_topics_(self):
@@ -200,68 +243,129 @@ class SparseHDP(SparseSCVB0LDA):
     def _make_model(self, n_words):
         return assemble_stochastic.make_model(self._params, n_words, self._table_dtype, HDPModel)
 
-    def _hooks(self, begin):
-        return [*super()._hooks(begin), MergeTopics(self._params.n_jobs)]
+    def _refuse_blocks(self):
+        raise ValueError("SparseHDP fits documents in memory, because " + NO_STREAM)
+
+    def _run(self, monitor, rows, rng, workers, warm, observer, progress):
+        given = self._validation_data
+        if given is None:
+            rows, held_out = set_aside(rows, rng, self._table_dtype)
+        else:
+            held_out = scorable(check_counts(self, given, reset=False))
+        super()._run(monitor, rows, rng, workers, warm, observer, progress)
+        if monitor.history:
+            merged = merged_topics(monitor, rows, held_out, workers, self._params.n_jobs)
+            monitor.step(merged.stats, merged.model)
 
 
-class MergeTopics(Hook):
-    """Merges pairs of topics, and drops topics without tokens, in the second half of the epochs that are not averaged.
+def scorable(X):
+    """Documents that have two words, so that some can be hidden."""
+    return X[np.flatnonzero(np.diff(canonical(X).indptr) > 1)]
 
-    Before that topics are not formed, and held-out documents accept merges of any of them.
+
+def set_aside(documents, rng, dtype):
+    """Training documents, and those that decide merges: a tenth at most of the documents that can be scored.
+
+    Fewer than LEAST do not tell, and then none is set aside.
     """
-
-    def __init__(self, n_jobs):
-        self.n_jobs = n_jobs
-
-    def before(self, epoch, fit, stats):
-        """See Hook."""
-        model, memory = fit.model, fit.rows.memory
-        last = fit.schedule.last_warm
-        early = epoch <= last // 2 or not has_states(memory) or model.n_visited < model.n_first + len(fit.rows)
-        if early or model.settled or epoch > last:
-            return stats
-        places = self._places(fit, stats)
-        kept, numbers = np.unique(places, return_inverse=True)
-        if len(kept) == len(places):
-            return stats
-        dropped = int(kept[0] < 0)
-        stats = model.regroup(stats, numbers - dropped, len(kept) - dropped, memory)
-        fit.monitor.step(stats, model)
-        return stats
-
-    def _places(self, fit, stats):
-        """For each topic the topic that it becomes part of, or -1 if it has no token."""
-        model, batches = fit.model, fit.schedule.unseen
-        parameters = FittedCounts(model, stats).word_topic
-        visited = visits(fit)
-        gains, tokens = gains_of_documents(visited, parameters / parameters.sum(axis=0), model.doc_topic_prior)
-        gains -= Clusters(counts_by_topic(stats), model.topic_word_prior).losses
-        used = tokens > 0.0
-        pairs = best_pairs(np.where(used & used[:, None], gains, -np.inf))
-        places = np.where(used, np.arange(len(used)), -1)
-        unseen = fit.rows.X[np.concatenate(batches)] if batches else None
-        before = -np.inf if unseen is None else self._score(unseen, parameters, model.doc_topic_prior)
-        n = len(pairs)
-        while n > 0 and unseen is not None and self._score(unseen, *merged(parameters, model, pairs[:n])) < before:
-            n //= 2
-        for k, m in pairs[:n]:
-            places[m] = k
-        model.settled = n == 0
-        return places
-
-    def _score(self, documents, parameters, prior):
-        return document_completion(
-            parameters.T, documents, doc_topic_prior=prior, test_fraction=0.5, n_jobs=self.n_jobs
-        )  # fmt: skip
+    X, weight = documents.X, documents.sample_weight
+    order = rng.permutation(np.flatnonzero(np.diff(canonical(X).indptr) > 1))
+    wanted = min(SHARE * len(order), max(LEAST, TOKENS * documents.mass / documents.word_totals().sum()))
+    held_out = np.sort(order[: int(wanted) if wanted >= LEAST else 0])
+    if not len(held_out):
+        return documents, X[held_out]
+    kept = np.setdiff1d(np.arange(len(documents)), held_out)
+    return Documents(X[kept], None if weight is None else weight[kept], dtype), X[held_out]
 
 
-def visits(fit):
-    """Yield the documents of each batch with the sampled topics of their tokens."""
-    model, rows = fit.model, fit.rows
-    dtype = _split.state_dtype(model.n_components)
-    for batch in fit.schedule._recurring():
-        x = rows.buffer(batch)
-        yield x, rows.memory.recall_states(rows.first_row + batch, x.sample_starts, model.tile, dtype)[1]
+# -- merges of the topics of a fit
+
+
+def merged_topics(monitor, rows, held_out, workers, n_jobs):
+    """Fitted topics after all merges that raise the bound and do not lower the score of documents held out."""
+    fitted = FittedCounts(monitor.model, monitor.stats)
+    sample, scale = sampled(fitted.model, rows, monitor.schedule, workers)
+    tables = fitted.stats["draws"]
+    used = (tables > LEAST_TABLES) | (tables == tables.max())
+    used[np.concatenate([states for _, states in sample])] = True
+    places, n_topics = np.where(used, np.cumsum(used) - 1, -1), int(used.sum())
+    fitted = of_sums(fitted, places, n_topics) if n_topics < len(used) else fitted
+    counts = counts_by_topic(fitted.stats)
+    counts.data[counts.data < LEAST_COUNT] = 0.0
+    clusters, reached = Clusters(counts, fitted.model.topic_word_prior), score(fitted, held_out, n_jobs)
+    while True:
+        sample = [(x, places.astype(states.dtype)[states]) for x, states in sample]
+        pairs = best_pairs(gains(fitted, sample, scale, clusters))
+        n_pairs, places, fitted, reached = largest_merge(fitted, pairs, reached, held_out, n_jobs)
+        if n_pairs == 0:
+            return fitted
+        alive = np.flatnonzero(clusters.sizes)
+        for k, m in pairs[:n_pairs]:
+            clusters.join(alive[k], alive[m])
+
+
+def largest_merge(fitted, pairs, least, held_out, n_jobs):
+    """The largest number of pairs, in their order, whose merge reaches a score; places; the topics and their score."""
+    best, high = (0, None, fitted, least), len(pairs)
+    n = high
+    for _ in range(MOST_SCORES):
+        if n == best[0]:
+            break
+        places = np.arange(fitted.model.n_components)
+        places[[m for _, m in pairs[:n]]] = [k for k, _ in pairs[:n]]
+        kept, places = np.unique(places, return_inverse=True)
+        trial = of_sums(fitted, places, len(kept))
+        reached = score(trial, held_out, n_jobs)
+        if reached >= least:
+            best = n, places, trial, reached
+        else:
+            high = n
+        n = (best[0] + high) // 2
+    return best
+
+
+def of_sums(fitted, places, n_topics):
+    """Fitted topics in which topic k is added to topic ``places[k]``, or dropped if that is -1."""
+    stats, priors = combined(fitted, one_hot(places, n_topics))
+    old = fitted.model
+    gamma = most_probable_gamma(old.gamma, stats["draws"])
+    new = {"n_components": n_topics, "n_nonzero": n_topics, "gamma": gamma, **priors}
+    model = altered(old.renewed(0), **new, learn_alpha=False, learn_beta=False)  # the step must not change priors
+    model.global_step(stats)
+    return FittedCounts(altered(model, learn_alpha=old.learn_alpha, learn_beta=old.learn_beta), stats)
+
+
+def score(fitted, held_out, n_jobs):
+    """Document completion of documents held out; 0 without any."""
+    if not held_out.shape[0]:
+        return 0.0
+    prior = fitted.model.doc_topic_prior
+    return document_completion(
+        fitted.word_topic.T, held_out, doc_topic_prior=prior, test_fraction=HIDDEN, n_jobs=n_jobs
+    )  # fmt: skip
+
+
+def sampled(model, rows, schedule, workers):
+    """Some documents of the fit with sampled topics of their tokens, and how many documents one of them represents."""
+    out, mass, dtype = [], 0.0, _split.state_dtype(model.n_components)
+    with sampling(model):
+        model.n_steps += 1  # for other random numbers
+        for batch in schedule._recurring():
+            resp, x = respond(model, rows, batch, workers)
+            model.sampler.take_back(resp)
+            states = rows.memory.recall_states(rows.first_row + batch, x.sample_starts, model.tile, dtype)[1]
+            out.append((x, states))
+            mass += len(x) if x.weight is None else x.weight.sum()
+            if sum(len(x) for x, _ in out) >= SAMPLED:
+                break
+    return out, rows.mass / mass
+
+
+def gains(fitted, sample, scale, clusters):
+    """Change of the bound for all merges of two topics, (K, K)."""
+    documents = gains_of_documents(sample, fitted.word_topic / fitted.totals, fitted.model.doc_topic_prior)
+    alive = np.flatnonzero(clusters.sizes)
+    return scale * documents - clusters.losses[np.ix_(alive, alive)]
 
 
 def best_pairs(gains):
@@ -274,12 +378,3 @@ def best_pairs(gains):
             pairs.append((int(k), int(m)))
             free[[k, m]] = False
     return pairs
-
-
-def merged(parameters, model, pairs):
-    """Counts plus prior of the words, and the prior of documents, after some merges."""
-    (first, second), prior = np.array(pairs).T, model.doc_topic_prior.copy()
-    parameters = parameters.copy()
-    parameters[:, first] += parameters[:, second] - parameters.dtype.type(model.topic_word_prior)
-    prior[first] += prior[second]
-    return np.delete(parameters, second, axis=1), np.delete(prior, second)
