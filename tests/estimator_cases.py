@@ -181,8 +181,10 @@ class Case:
 
     @property
     def prior(self):
-        """The parameter of a topic model that is the prior of its topics' shares."""
-        return "input_topic_prior" if self.data.kind == "words" else "doc_topic_prior"
+        """The parameter of a topic model that is the prior of its topics' shares, or else of their words."""
+        if self.data.kind == "words":
+            return "input_topic_prior"
+        return "doc_topic_prior" if self.has("doc_topic_prior") else "topic_word_prior"
 
     @property
     def steps(self):

@@ -153,7 +153,7 @@ def test_one_component_is_all(case):
         np.testing.assert_array_equal(est.predict(rows), 0)
     if hasattr(est, "topic_weights_"):
         np.testing.assert_array_equal(est.topic_weights_, [1.0])
-        if getattr(est, "learning_method", None) != "online":
+        if getattr(est._params, "learning_method", None) != "online":
             prior = np.broadcast_to(est.topic_word_prior_, est.components_.shape)[0]
             totals, found = case.data.word_totals(rows) + prior, est.components_[0]
             if case.model is StochasticSkipGramModel:  # the last minibatches say more than the first

@@ -124,7 +124,7 @@ def mini_epochs(case):
 def calls_of(case):
     """The calls that take weights."""
     calls = [call for call in ("fit", "partial_fit") if case.can(call)]
-    return [*calls, "blocks"] if case.can("_refuse_blocks") and not mini_epochs(case) else calls
+    return [*calls, "blocks"] if case.can("_refuse_blocks", "partial_fit") and not mini_epochs(case) else calls
 
 
 @pytest.mark.parametrize(

@@ -89,7 +89,7 @@ def expected_failures(est):
         names = "check_estimators_dtypes", "check_estimator_sparse_tag"
         return {DENSE: DRAWN, SPARSE: DRAWN} | dict.fromkeys(names, ROWS_OF_ZEROS)
     reason = IN_ORDER if isinstance(est, (CollapsedLDA, GibbsLDA)) else DRAWN
-    topics = isinstance(est, (SparseLDA, SparseSCVB0LDA, SparseDMR, CollapsedLDA, GibbsLDA))
+    topics = isinstance(est, (SparseLDA, SparseSCVB0LDA, SparseDMR, SparseHDP, CollapsedLDA, GibbsLDA))
     return {DENSE: reason} | ({SPARSE: reason} if topics else {})
 
 

@@ -127,8 +127,8 @@ class SparseHDP(StochasticTopics):
     The bound is E[log p(w, z)] plus the entropy of z given the last sample; :func:`topic_hierarchy` has its part of
     words. Its part of documents comes from 1,000 documents, scaled. Merges of disjoint pairs are made together, those
     of largest gain first. If they lower the score of the documents held out, fewer are tried, by bisection. This
-    repeats until no merge is accepted. Of fewer than 500 documents of two words none is held out, and the bound
-    decides alone. An interrupted fit makes no merges.
+    repeats until no merge is accepted. The bound alone merges too many. So a fit makes no merges if X has fewer than
+    500 documents of two words and ``validation_data`` is None, and if it is interrupted.
 
     References
     ----------
@@ -214,7 +214,7 @@ class SparseHDP(StochasticTopics):
             Weight of each document.
         validation_data : {array-like, sparse matrix} of shape (n_held_out, n_features), default=None
             Documents that end the fit and decide merges. None sets aside documents of X with about 10,000 tokens, a
-            tenth of X at most.
+            tenth of X at most, or none if X has fewer than 500 documents; then topics are not merged.
         checkpoint : path-like, default=None
             Folder for this fit only, as in :class:`SparseSCVB0LDA`.
 
@@ -253,7 +253,7 @@ class SparseHDP(StochasticTopics):
         else:
             held_out = scorable(check_counts(self, given, reset=False))
         super()._run(monitor, rows, rng, workers, warm, observer, progress)
-        if monitor.history:
+        if monitor.history and held_out.shape[0]:
             merged = merged_topics(monitor, rows, held_out, workers, self._params.n_jobs)
             monitor.step(merged.stats, merged.model)
 
@@ -336,9 +336,7 @@ def of_sums(fitted, places, n_topics):
 
 
 def score(fitted, held_out, n_jobs):
-    """Document completion of documents held out; 0 without any."""
-    if not held_out.shape[0]:
-        return 0.0
+    """Document completion of documents held out."""
     prior = fitted.model.doc_topic_prior
     return document_completion(
         fitted.word_topic.T, held_out, doc_topic_prior=prior, test_fraction=HIDDEN, n_jobs=n_jobs
