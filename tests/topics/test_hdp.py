@@ -13,6 +13,7 @@ from scipy.special import gammaln
 from sparsemix import SparseHDP, blocks
 from sparsemix._engine.documents import DocumentBlock
 from sparsemix._models.topics.hdp_model import gains_of_documents, next_gamma
+from sparsemix.topics._collapsed import sparse_hdp
 from sparsemix.topics._collapsed.sparse_hdp import best_pairs
 from sparsemix.topics._edit.reduce import Clusters
 
@@ -102,6 +103,30 @@ def test_gamma_is_most_probable_under_the_chinese_restaurant_process():
     assert_allclose(gamma, np.exp(best.x), rtol=1e-5)
 
 
+def test_losses_after_a_merge_are_those_of_the_sums():
+    counts = np.random.default_rng(0).poisson(1.0, (5, 12)).astype(float)
+    clusters = Clusters(sparse.csr_array(counts), BETA)
+    clusters.join(1, 3)
+    alive = np.flatnonzero(clusters.sizes)
+    assert_array_equal(alive, [0, 1, 2, 4])
+    counts[1] += counts[3]
+    assert_allclose(clusters.losses[np.ix_(alive, alive)], Clusters(sparse.csr_array(counts[alive]), BETA).losses)
+
+
+def test_most_merges_that_reach_the_score_are_made(monkeypatch):
+    """Scores fall with the fifth pair, so that bisection of seven ends at four; sums of topics are exact."""
+    est = SparseHDP(14, max_iter=1, random_state=0).fit(sparse.csr_array(np.eye(14, 20) + 1.0))
+    fitted, pairs = est._fitted, [(2 * i, 2 * i + 1) for i in range(7)]
+    monkeypatch.setattr(sparse_hdp, "score", lambda trial, *_: -1.0 if trial.model.n_components < 10 else 0.0)
+    n, places, merged, reached = sparse_hdp.largest_merge(fitted, pairs, -0.5, None, None)
+    assert (n, reached) == (4, 0.0)
+    assert_array_equal(places, [0, 0, 1, 1, 2, 2, 3, 3, 4, 5, 6, 7, 8, 9])
+    counts = np.zeros((10, 20))
+    np.add.at(counts, places, est.components_ - est.topic_word_prior_)
+    assert_allclose(merged.word_topic.T - est.topic_word_prior_, counts, atol=1e-5)
+    assert_allclose(merged.model.doc_topic_prior, np.bincount(places, est.doc_topic_prior_))
+
+
 def test_pairs_are_disjoint_and_of_largest_gain_first():
     gains = np.full((5, 5), -1.0)
     gains[0, 1], gains[1, 2], gains[3, 4] = 1.0, 3.0, 2.0
@@ -140,6 +165,12 @@ def test_bits_do_not_depend_on_threads_pickles_or_interruptions(corpus, tmp_path
     for other in others:
         assert_array_equal(other.components_, est.components_)
         assert_array_equal(other.transform(corpus[:5]), est.transform(corpus[:5]))
+
+
+def test_few_documents_are_not_merged_without_validation_data(corpus):
+    few = corpus[:300]
+    assert SparseHDP(16, random_state=0).fit(few).n_topics_ == 16
+    assert SparseHDP(16, random_state=0).fit(few, validation_data=corpus[300:600]).n_topics_ < 16
 
 
 def test_streams_and_blocks_are_refused(corpus):
