@@ -154,9 +154,9 @@ SCVB0 = [
     SparseSCVB0LDA(4, sampler="gibbs", learning_method="online", init_params="uniform", batch_size=8, max_iter=4),
     SparseSCVB0LDA(4, sampler="gibbs", learning_method="memoized", max_iter=4),
     SparseSCVB0LDA(1, sampler="dense", init_params="em", max_iter=3),
-    SparseHDP(4, max_iter=4),
 ]  # fmt: skip
 REGRESSION = [SparseDMR(4, max_iter=4)]
+LEARNED_NUMBER = [SparseHDP(4, max_iter=4)]
 COLLAPSED = [
     CollapsedLDA(4),
     CollapsedLDA(4, inference="cvb", topic_word_prior=0.1),
@@ -216,7 +216,9 @@ FLAGS = [
     SparseBernoulliMixture(3, binarize=0.0, max_iter=20),
     SparseBernoulliMixture(3, binarize=0.5, inference="vb", learning_method="batch", n_nonzero=None, max_iter=20),
 ]
-SETTINGS = [MIXTURES, DIRECTIONS, WORDS, FLAGS, LDA, SCVB0, REGRESSION, COLLAPSED, STREAMS, CHAINS, SKIP_GRAMS]
+SETTINGS = [
+    MIXTURES, DIRECTIONS, WORDS, FLAGS, LDA, SCVB0, REGRESSION, LEARNED_NUMBER, COLLAPSED, STREAMS, CHAINS, SKIP_GRAMS
+]  # fmt: skip
 
 
 def test_every_class_is_checked():

@@ -26,9 +26,9 @@ from sparsemix.topics._fitted import FittedCounts
 from sparsemix.topics._parameters import MOST_VISITS, OF_STEPS, OF_TOPICS
 
 NO_STREAM = "it merges topics by samples of documents; call fit with all of them, or use SparseSCVB0LDA for streams"
-# Documents from which the gains of merges are estimated; scores of held-out documents in each round of merges, and the
-# share of their tokens that is hidden.
-SAMPLED, MOST_SCORES, HIDDEN = 1000, 5, 0.5
+# Documents from which the gains of merges are estimated, and the number of their tokens that ends the sample; scores of
+# held-out documents in a round of merges, and the share of their tokens that is hidden.
+SAMPLED, MOST_TOKENS, MOST_SCORES, HIDDEN = 1000, 200_000, 5, 0.5
 # Expected counts of words below this count as none in the bound, whose counts are whole.
 LEAST_COUNT = 0.5
 
@@ -354,7 +354,7 @@ def sampled(model, rows, schedule, workers):
             states = rows.memory.recall_states(rows.first_row + batch, x.sample_starts, model.tile, dtype)[1]
             out.append((x, states))
             mass += len(x) if x.weight is None else x.weight.sum()
-            if sum(len(x) for x, _ in out) >= SAMPLED:
+            if sum(len(x) for x, _ in out) >= SAMPLED or sum(len(z) for _, z in out) >= MOST_TOKENS:
                 break
     return out, rows.mass / mass
 
