@@ -34,6 +34,7 @@ TASKS = {
     "GibbsNGGPMixture": (ROWS, "GibbsNGGPMixture(max_iter=4, n_chains=1, random_state=0)"),
     "SparseLDA": (DOCUMENTS, "SparseLDA(100, random_state=0)"),
     "SparseLDA, stream": (DOCUMENTS, "Stream(SparseLDA(50, random_state=0))"),
+    "SparseHDP": (DOCUMENTS, "SparseHDP(100, random_state=0)"),
     "SparseSCVB0LDA": (DOCUMENTS, "SparseSCVB0LDA(100, random_state=0)"),
     "SparseDMR": (DOCUMENTS, "SparseDMR(100, random_state=0)"),
     "CollapsedLDA": (DOCUMENTS, "CollapsedLDA(50, max_iter=15, random_state=0)"),

@@ -21,7 +21,7 @@ PLACES = {
     ],
     "plotting": [],
     "skipgram": ["SkipGramTopicModel", "TokenSequences"],
-    "topics": ["CollapsedLDA", "GibbsLDA", "SparseDMR", "SparseLDA", "SparseSCVB0LDA"],
+    "topics": ["CollapsedLDA", "GibbsLDA", "SparseDMR", "SparseHDP", "SparseLDA", "SparseSCVB0LDA"],
 }
 PLACE_OF = {name: place for place, names in PLACES.items() for name in names}
 
@@ -51,6 +51,7 @@ if TYPE_CHECKING:  # after a __getattr__ a checker would accept every misspelled
     from sparsemix.topics import CollapsedLDA as CollapsedLDA
     from sparsemix.topics import GibbsLDA as GibbsLDA
     from sparsemix.topics import SparseDMR as SparseDMR
+    from sparsemix.topics import SparseHDP as SparseHDP
     from sparsemix.topics import SparseLDA as SparseLDA
     from sparsemix.topics import SparseSCVB0LDA as SparseSCVB0LDA
 else:

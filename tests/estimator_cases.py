@@ -27,6 +27,7 @@ from sparsemix import (
     SparseBernoulliMixture,
     SparseDMR,
     SparseGaussianMixture,
+    SparseHDP,
     SparseLDA,
     SparseMultinomialMixture,
     SparseSCVB0LDA,
@@ -39,6 +40,7 @@ from sparsemix._models.skipgram.stochastic_model import StochasticSkipGramModel
 from sparsemix._models.skipgram.sweep_models import GibbsSkipGramModel, WalkingSkipGramModel
 from sparsemix._models.topics.covariates.regression_model import RegressionModel
 from sparsemix._models.topics.exact_model import ExactModel
+from sparsemix._models.topics.hdp_model import HDPModel
 from sparsemix._models.topics.stochastic_model import StochasticCollapsedModel
 from sparsemix._models.topics.sweep_models import GibbsModel as GibbsTopics
 from sparsemix._models.topics.sweep_models import SecondOrderModel, UncollapsedModel, ZeroOrderModel
@@ -179,8 +181,10 @@ class Case:
 
     @property
     def prior(self):
-        """The parameter of a topic model that is the prior of its topics' shares."""
-        return "input_topic_prior" if self.data.kind == "words" else "doc_topic_prior"
+        """The parameter of a topic model that is the prior of its topics' shares, or else of their words."""
+        if self.data.kind == "words":
+            return "input_topic_prior"
+        return "doc_topic_prior" if self.has("doc_topic_prior") else "topic_word_prior"
 
     @property
     def steps(self):
@@ -345,6 +349,7 @@ CASES = [
     lda("lda hard batch", learning_method="batch", n_nonzero=1, init_params="bregman", topic_word_prior="learned"),
     lda("lda dense", n_nonzero=None, init_params="bregman", warm_documents=False),
     lda("lda given", init_params=GIVEN, learning_method="online"),
+    Case("hdp", SparseHDP(K, batch_size=20, max_iter=3, random_state=0), COUNTS, HDPModel),
     scvb0("scvb0 mhw", "mhw", "online", local_step_size=(10.0, 0.9)),
     scvb0("scvb0 dense", "dense", "memoized"),
     scvb0("scvb0 dense online", "dense", "online", local_step_size=(10.0, 0.9), init_params="em"),

@@ -5,7 +5,7 @@ from row_cases import bad_weights
 from scipy import sparse
 from sklearn.feature_extraction.text import CountVectorizer
 
-from sparsemix import CollapsedLDA, GibbsLDA, SparseDMR, SparseLDA, SparseSCVB0LDA
+from sparsemix import CollapsedLDA, GibbsLDA, SparseDMR, SparseHDP, SparseLDA, SparseSCVB0LDA
 from sparsemix.datasets import make_sparse_lda
 
 K, V, N = 5, 30, 60
@@ -170,7 +170,7 @@ def assert_valid(est, rows):
     assert theta.shape == (np.shape(rows)[0], est.n_components)
     assert (theta >= 0).all()
     np.testing.assert_allclose(theta.sum(axis=1), 1.0, rtol=1e-9 if theta.dtype == np.float64 else 1e-6)
-    if isinstance(est, (SparseSCVB0LDA, SparseDMR)):
+    if isinstance(est, (SparseSCVB0LDA, SparseDMR, SparseHDP)):
         stats = est._fitted.stats
         np.testing.assert_allclose(stats["mass"], tokens, rtol=1e-6)
         np.testing.assert_allclose(stats.learned_count.sum(), tokens, rtol=1e-3)  # starts leave out tiny shares

@@ -2,6 +2,7 @@
 
 from sparsemix.topics._choose import choose_n_topics
 from sparsemix.topics._collapsed.collapsed_lda import CollapsedLDA
+from sparsemix.topics._collapsed.sparse_hdp import SparseHDP
 from sparsemix.topics._collapsed.sparse_scvb0_lda import SparseSCVB0LDA
 from sparsemix.topics._covariates._effects import TopicEffects, estimate_effect
 from sparsemix.topics._covariates.sparse_dmr import SparseDMR
@@ -21,6 +22,7 @@ __all__ = [
     "CollapsedLDA",
     "GibbsLDA",
     "SparseDMR",
+    "SparseHDP",
     "SparseLDA",
     "SparseSCVB0LDA",
     "TopicEffects",

@@ -15,6 +15,7 @@ from sparsemix import (
     SparseBernoulliMixture,
     SparseDMR,
     SparseGaussianMixture,
+    SparseHDP,
     SparseLDA,
     SparseMultinomialMixture,
     SparseSCVB0LDA,
@@ -23,7 +24,7 @@ from sparsemix import (
 )
 
 FAMILIES = {
-    "topics": [SparseLDA, SparseSCVB0LDA, SparseDMR, CollapsedLDA, GibbsLDA],
+    "topics": [SparseLDA, SparseSCVB0LDA, SparseDMR, SparseHDP, CollapsedLDA, GibbsLDA],
     "clusters": [StreamingNGGPMixture, GibbsNGGPMixture],
     "mixtures": [SparseGaussianMixture],
     "linear": [SparseVonMisesFisherMixture, SparseMultinomialMixture, SparseBernoulliMixture],
@@ -58,6 +59,7 @@ TEXTS_DIFFER = {
     ("linear", "inference"): "the parameters that have a prior",
     ("linear", "init_params"): "distance of seeds: in cosine, or in likelihood",
     ("linear", "tol"): "reason of the default",
+    ("topics", "n_components"): "the number, or the largest number that a fit may find",
     ("topics", "doc_topic_prior"): "when it is learned: in each step, or after each epoch except the first ten",
     ("topics", "topic_word_prior"): "when it is learned",
     ("topics", "step_size"): "reason of the default",

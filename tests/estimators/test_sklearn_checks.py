@@ -16,6 +16,7 @@ from sparsemix import (
     SparseBernoulliMixture,
     SparseDMR,
     SparseGaussianMixture,
+    SparseHDP,
     SparseLDA,
     SparseMultinomialMixture,
     SparseSCVB0LDA,
@@ -88,7 +89,7 @@ def expected_failures(est):
         names = "check_estimators_dtypes", "check_estimator_sparse_tag"
         return {DENSE: DRAWN, SPARSE: DRAWN} | dict.fromkeys(names, ROWS_OF_ZEROS)
     reason = IN_ORDER if isinstance(est, (CollapsedLDA, GibbsLDA)) else DRAWN
-    topics = isinstance(est, (SparseLDA, SparseSCVB0LDA, SparseDMR, CollapsedLDA, GibbsLDA))
+    topics = isinstance(est, (SparseLDA, SparseSCVB0LDA, SparseDMR, SparseHDP, CollapsedLDA, GibbsLDA))
     return {DENSE: reason} | ({SPARSE: reason} if topics else {})
 
 
@@ -155,6 +156,7 @@ SCVB0 = [
     SparseSCVB0LDA(1, sampler="dense", init_params="em", max_iter=3),
 ]  # fmt: skip
 REGRESSION = [SparseDMR(4, max_iter=4)]
+LEARNED_NUMBER = [SparseHDP(4, max_iter=4)]
 COLLAPSED = [
     CollapsedLDA(4),
     CollapsedLDA(4, inference="cvb", topic_word_prior=0.1),
@@ -214,7 +216,9 @@ FLAGS = [
     SparseBernoulliMixture(3, binarize=0.0, max_iter=20),
     SparseBernoulliMixture(3, binarize=0.5, inference="vb", learning_method="batch", n_nonzero=None, max_iter=20),
 ]
-SETTINGS = [MIXTURES, DIRECTIONS, WORDS, FLAGS, LDA, SCVB0, REGRESSION, COLLAPSED, STREAMS, CHAINS, SKIP_GRAMS]
+SETTINGS = [
+    MIXTURES, DIRECTIONS, WORDS, FLAGS, LDA, SCVB0, REGRESSION, LEARNED_NUMBER, COLLAPSED, STREAMS, CHAINS, SKIP_GRAMS
+]  # fmt: skip
 
 
 def test_every_class_is_checked():

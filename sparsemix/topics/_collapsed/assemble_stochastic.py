@@ -40,8 +40,8 @@ EVEN_SAMPLES = 16
 SPARSITY = 1.0
 
 
-def make_model(params, n_words, dtype):
-    """The model, with the samplers given by ``sampler`` and ``local_step_size``."""
+def make_model(params, n_words, dtype, model_class=StochasticCollapsedModel):
+    """The model of a class, with the samplers given by ``sampler`` and ``local_step_size``."""
     n_sweeps, steps, kind = params.burn_in + 1, params.local_step_size, params.sampler
     rates = LearningRates(*rule_of(LOCAL_STEP_SIZE if steps is None else steps))
     later_rates = None if steps is None else rates
@@ -59,7 +59,7 @@ def make_model(params, n_words, dtype):
     else:
         sampler = DenseSampler(n_sweeps, later_rates)
     first = DenseSampler(n_sweeps, rates)
-    return StochasticCollapsedModel(n_words, sampler=sampler, first_sampler=first, dtype=dtype, **priors(params))
+    return model_class(n_words, sampler=sampler, first_sampler=first, dtype=dtype, **priors(params))
 
 
 def make_start(params, model, documents, rng, workers):

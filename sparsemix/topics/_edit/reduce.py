@@ -183,11 +183,16 @@ class Clusters:
         """Merge the pair of least loss; a row of a linkage matrix."""
         i, j = sorted(divmod(int(self.losses.argmin()), len(self.losses)))
         row = (*sorted(self.nodes[[i, j]]), self.losses[i, j], self.sizes[i] + self.sizes[j])
+        self.join(i, j)
+        return row
+
+    def join(self, i, j):
+        """Add cluster j to cluster i, and compute its losses."""
         counts = self._dense(i)[0] + self._dense(j)[0]
         words = np.flatnonzero(counts)
         self.rows[i] = words, counts[words], self._evidence(counts[words], self.prior)
         self.totals[i] += self.totals[j]
-        self.sizes[i], self.sizes[j], self.nodes[i] = row[3], 0.0, self.n_nodes
+        self.sizes[i], self.sizes[j], self.nodes[i] = self.sizes[i] + self.sizes[j], 0.0, self.n_nodes
         self.n_nodes += 1
         self.losses[j] = self.losses[:, j] = np.inf
         others = np.setdiff1d(np.flatnonzero(self.sizes), [i])
@@ -195,4 +200,3 @@ class Clusters:
             starts = np.append(0, np.cumsum([len(self.rows[k][0]) for k in others]))
             every = (np.concatenate(of) for of in zip(*(self.rows[k] for k in others), strict=True))
             self.losses[i, others] = self.losses[others, i] = self._losses(i, others, starts, *every)
-        return row

@@ -1,0 +1,378 @@
+"""The estimator SparseHDP, and the merges of topics after its fits."""
+
+import numbers
+from typing import Any, Self
+
+import numpy as np
+
+from sparsemix._compat import Interval, StrOptions, _fit_context, with_callbacks
+from sparsemix._engine.documents import Documents, canonical
+from sparsemix._engine.loop import respond
+from sparsemix._estimator.absent import Absent
+from sparsemix._estimator.base import published
+from sparsemix._estimator.input.checks import check_counts
+from sparsemix._kernels.split import _split
+from sparsemix._models.topics.gibbs_sampler import DENSE_SUMS
+from sparsemix._models.topics.hdp_model import LEAST_TABLES, HDPModel, gains_of_documents, most_probable_gamma
+from sparsemix._stats.altered import altered
+from sparsemix._typing import Folder, RowsLike, Seed, Weights
+from sparsemix.metrics import document_completion
+from sparsemix.topics._collapsed import assemble_stochastic
+from sparsemix.topics._collapsed.stochastic_topics import StochasticTopics
+from sparsemix.topics._collapsed.unseen_documents import LEAST, SHARE, TOKENS, sampling
+from sparsemix.topics._edit.edited import combined, counts_by_topic, one_hot
+from sparsemix.topics._edit.reduce import Clusters
+from sparsemix.topics._fitted import FittedCounts
+from sparsemix.topics._parameters import MOST_VISITS, OF_STEPS, OF_TOPICS
+
+NO_STREAM = "it merges topics by samples of documents; call fit with all of them, or use SparseSCVB0LDA for streams"
+# Documents from which the gains of merges are estimated, and the number of their tokens that ends the sample; scores of
+# held-out documents in a round of merges, and the share of their tokens that is hidden.
+SAMPLED, MOST_TOKENS, MOST_SCORES, HIDDEN = 1000, 200_000, 5, 0.5
+# Expected counts of words below this count as none in the bound, whose counts are whole.
+LEAST_COUNT = 0.5
+
+
+class SparseHDP(StochasticTopics):
+    """Topic model with a learned number of topics: a hierarchical Dirichlet process, truncated.
+
+    Use it if you do not know the number of topics. The fit begins with ``n_components`` topics, and its result has
+    those that the corpus supports. Documents have proportions from Dirichlet(c pi), and the shares pi of the topics
+    have a Dirichlet process prior of concentration gamma ([1]_). Inference is that of :class:`SparseSCVB0LDA` with
+    sampled topics, whose time follows the topics in use ([2]_). After the last epoch, pairs of topics are merged whose
+    merge raises a bound of the evidence, if this predicts documents that were held out no worse.
+
+    Parameters
+    ----------
+    n_components : int, default=400
+        Largest number of topics. Take two to eight times as many as you expect.
+    topic_word_prior : float or "learned", default=None
+        Dirichlet prior beta of each word in a topic. None means 0.01.
+    max_iter : int, default=None
+        As in :class:`SparseSCVB0LDA`.
+    n_jobs : int, default=None
+        Number of threads. -1 uses all cores. Results have the same bits for any number.
+    verbose : int, default=0
+        Number of epochs between printed lines; 0 prints none.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the initialisation, the batches and the samples.
+
+    Other Parameters
+    ----------------
+    burn_in : int, default=1
+        Sweeps over a document's words in each visit before the one that adds to the topics' counts.
+    init_params : {"random", "uniform", "em", "bregman"} or array-like of shape (n_components, n_features), \
+            default="random"
+        Initialisation, as in :class:`SparseSCVB0LDA`.
+    max_doc_update_iter : int, default=100
+        Maximal number of iterations per document in ``transform``.
+    batch_size : int, default=None
+        Documents per batch. None means 160 tokens per topic of ``n_components``, between 16 and 500 documents, and at
+        least 64 batches per epoch.
+    n_averaged_iter : int, default=None
+        Number of final epochs whose topics are averaged. None means 9 of 20 epochs, at most 10.
+
+    Attributes
+    ----------
+    n_topics_ : int
+        Number of topics of the result.
+    concentration_ : float
+        gamma, learned from the expected tables of the topics.
+    components_ : ndarray of shape (n_topics_, n_features)
+        Expected counts plus ``topic_word_prior_``; divide rows by their sums for word probabilities.
+    topic_word_distribution_ : ndarray of shape (n_topics_, n_features)
+        Probability of each word in each topic.
+    exp_dirichlet_component_ : ndarray of shape (n_topics_, n_features)
+        exp E[log phi], computed in each access.
+    doc_topic_prior_ : ndarray of shape (n_topics_,)
+        c pi, learned.
+    topic_word_prior_ : float
+        Prior of the words, given or learned.
+    topic_names_ : list of str
+        Empty strings.
+    topic_weights_ : ndarray of shape (n_topics_,)
+        Share of all tokens in each topic.
+    sampler_ : str
+        "gibbs".
+    batch_size_ : int or None
+        Documents per batch of the last ``fit``.
+    acceptance_rate_ : float
+        NaN: exact sampling makes no proposals.
+    n_iter_ : int
+        Number of epochs.
+    converged_ : bool
+        Whether scores of ``validation_data`` ended the fit.
+    stop_reason_ : str
+        One sentence, with ``validation_data``: why the fit ended, and which epoch was kept.
+    best_iter_ : int
+        The epoch whose topics were kept, with ``validation_data``.
+    history_ : list of dict
+        For each epoch its number and the seconds so far, and scores of ``validation_data``.
+    n_samples_seen_ : int
+        Number of documents of positive weight, without those set aside.
+    n_steps_ : int
+        Zero.
+    n_features_in_ : int
+        Size V of the vocabulary.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        The words, if X has column names.
+
+    See Also
+    --------
+    SparseSCVB0LDA : A given number of topics; streams, fits over blocks and guided topics.
+    choose_n_topics : Compares several numbers.
+
+    Notes
+    -----
+    The bound is E[log p(w, z)] plus the entropy of z given the last sample; :func:`topic_hierarchy` has its part of
+    words. Its part of documents comes from 1,000 documents, scaled. Merges of disjoint pairs are made together, those
+    of largest gain first. If they lower the score of the documents held out, fewer are tried, by bisection. This
+    repeats until no merge is accepted. The bound alone merges too many. So a fit makes no merges if X has fewer than
+    500 documents of two words and ``validation_data`` is None, and if it is interrupted.
+
+    References
+    ----------
+    .. [1] Teh, Y. W., Jordan, M. I., Beal, M. J. and Blei, D. M., "Hierarchical Dirichlet Processes", JASA 2006.
+    .. [2] Terenin, A., Magnusson, M. and Jonsson, L., "Sparse Parallel Training of Hierarchical Dirichlet Process Topic
+       Models", EMNLP 2020.
+
+    Examples
+    --------
+    >>> from sparsemix import SparseHDP
+    >>> from sparsemix.datasets import make_sparse_lda
+    >>> X = make_sparse_lda(n_samples=500, n_components=5, random_state=0)[0]
+    >>> hdp = SparseHDP(20, random_state=0).fit(X)
+    >>> hdp.transform(X[:2]).shape == (2, hdp.n_topics_)
+    True
+    """
+
+    _parameter_constraints: dict = {  # noqa: RUF012
+        **{name: kinds for name, kinds in OF_TOPICS.items() if name not in ("doc_topic_prior", "warm_start")},
+        "batch_size": OF_STEPS["batch_size"],
+        "burn_in": [Interval(numbers.Integral, 0, MOST_VISITS, closed="both")],
+        "n_averaged_iter": [Interval(numbers.Integral, 0, None, closed="left"), None],
+        "n_components": [Interval(numbers.Integral, 1, DENSE_SUMS, closed="both")],
+        "topic_word_prior": [Interval(numbers.Real, 0, None, closed="neither"), StrOptions({"learned"}), None],
+        "init_params": [StrOptions({"em", "random", "uniform", "bregman"}), "array-like"],
+        "max_iter": [Interval(numbers.Integral, 0, None, closed="left"), None],
+    }
+    _fixed_params = StochasticTopics._fixed_params | {
+        "doc_topic_prior": "learned", "sampler": "gibbs", "local_step_size": None, "learning_method": "online",
+        "mini_epoch": None, "total_samples": None, "step_size": (1.0, 0.51), "early_stopping": "auto",
+        "warm_start": False,
+    }  # fmt: skip
+    _state_classes = (*StochasticTopics._state_classes, HDPModel)
+    partial_fit, expected_stats = Absent(NO_STREAM), Absent(NO_STREAM)
+    update_from_stats, row_memory = Absent(NO_STREAM), Absent(NO_STREAM)
+
+    def __init__(
+        self,
+        n_components: int = 400,
+        *,
+        topic_word_prior: Any = None,
+        burn_in: int = 1,
+        init_params: Any = "random",
+        max_iter: int | None = None,
+        max_doc_update_iter: int = 100,
+        batch_size: int | None = None,
+        n_averaged_iter: int | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: Seed = None,
+    ) -> None:
+        self.n_components = n_components
+        self.topic_word_prior = topic_word_prior
+        self.burn_in = burn_in
+        self.init_params = init_params
+        self.max_iter = max_iter
+        self.max_doc_update_iter = max_doc_update_iter
+        self.batch_size = batch_size
+        self.n_averaged_iter = n_averaged_iter
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.random_state = random_state
+
+    @with_callbacks
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(
+        self,
+        X: RowsLike,
+        y: object = None,  # noqa: ARG002
+        sample_weight: Weights = None,
+        validation_data: RowsLike | None = None,
+        checkpoint: Folder = None,
+    ) -> Self:
+        """Fit topics, and merge those that are one.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Word counts, or nonnegative weights such as tf-idf.
+        y : None
+            Ignored.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each document.
+        validation_data : {array-like, sparse matrix} of shape (n_held_out, n_features), default=None
+            Documents that end the fit and decide merges. None sets aside documents of X with about 10,000 tokens, a
+            tenth of X at most, or none if X has fewer than 500 documents; then topics are not merged.
+        checkpoint : path-like, default=None
+            Folder for this fit only, as in :class:`SparseSCVB0LDA`.
+
+        Returns
+        -------
+        self : SparseHDP
+
+        Raises
+        ------
+        ValueError
+            For negative, NaN or infinite counts, with the row of the document; if no document has a token.
+        """
+        with self._watched_by(validation_data):
+            return self._fit(X, sample_weight, checkpoint)
+
+    @published
+    def n_topics_(self):
+        """Number of topics of the result."""
+        return self._fitted_part("model").n_components
+
+    @published
+    def concentration_(self):
+        """gamma."""
+        return self._fitted_part("model").gamma
+
+    def _make_model(self, n_words):
+        return assemble_stochastic.make_model(self._params, n_words, self._table_dtype, HDPModel)
+
+    def _refuse_blocks(self):
+        raise ValueError("SparseHDP fits documents in memory, because " + NO_STREAM)
+
+    def _run(self, monitor, rows, rng, workers, warm, observer, progress):
+        given = self._validation_data
+        if given is None:
+            rows, held_out = set_aside(rows, rng, self._table_dtype)
+        else:
+            held_out = scorable(check_counts(self, given, reset=False))
+        super()._run(monitor, rows, rng, workers, warm, observer, progress)
+        if monitor.history and held_out.shape[0]:
+            merged = merged_topics(monitor, rows, held_out, workers, self._params.n_jobs)
+            monitor.step(merged.stats, merged.model)
+
+
+def scorable(X):
+    """Documents that have two words, so that some can be hidden."""
+    return X[np.flatnonzero(np.diff(canonical(X).indptr) > 1)]
+
+
+def set_aside(documents, rng, dtype):
+    """Training documents, and those that decide merges: a tenth at most of the documents that can be scored.
+
+    Fewer than LEAST do not tell, and then none is set aside.
+    """
+    X, weight = documents.X, documents.sample_weight
+    order = rng.permutation(np.flatnonzero(np.diff(canonical(X).indptr) > 1))
+    wanted = min(SHARE * len(order), max(LEAST, TOKENS * documents.mass / documents.word_totals().sum()))
+    held_out = np.sort(order[: int(wanted) if wanted >= LEAST else 0])
+    if not len(held_out):
+        return documents, X[held_out]
+    kept = np.setdiff1d(np.arange(len(documents)), held_out)
+    return Documents(X[kept], None if weight is None else weight[kept], dtype), X[held_out]
+
+
+# -- merges of the topics of a fit
+
+
+def merged_topics(monitor, rows, held_out, workers, n_jobs):
+    """Fitted topics after all merges that raise the bound and do not lower the score of documents held out."""
+    fitted = FittedCounts(monitor.model, monitor.stats)
+    sample, scale = sampled(fitted.model, rows, monitor.schedule, workers)
+    tables = fitted.stats["draws"]
+    used = (tables > LEAST_TABLES) | (tables == tables.max())
+    used[np.concatenate([states for _, states in sample])] = True
+    places, n_topics = np.where(used, np.cumsum(used) - 1, -1), int(used.sum())
+    fitted = of_sums(fitted, places, n_topics) if n_topics < len(used) else fitted
+    counts = counts_by_topic(fitted.stats)
+    counts.data[counts.data < LEAST_COUNT] = 0.0
+    clusters, reached = Clusters(counts, fitted.model.topic_word_prior), score(fitted, held_out, n_jobs)
+    while True:
+        sample = [(x, places.astype(states.dtype)[states]) for x, states in sample]
+        pairs = best_pairs(gains(fitted, sample, scale, clusters))
+        n_pairs, places, fitted, reached = largest_merge(fitted, pairs, reached, held_out, n_jobs)
+        if n_pairs == 0:
+            return fitted
+        alive = np.flatnonzero(clusters.sizes)
+        for k, m in pairs[:n_pairs]:
+            clusters.join(alive[k], alive[m])
+
+
+def largest_merge(fitted, pairs, least, held_out, n_jobs):
+    """The largest number of pairs, in their order, whose merge reaches a score; places; the topics and their score."""
+    best, high = (0, None, fitted, least), len(pairs)
+    n = high
+    for _ in range(MOST_SCORES):
+        if n == best[0]:
+            break
+        places = np.arange(fitted.model.n_components)
+        places[[m for _, m in pairs[:n]]] = [k for k, _ in pairs[:n]]
+        kept, places = np.unique(places, return_inverse=True)
+        trial = of_sums(fitted, places, len(kept))
+        reached = score(trial, held_out, n_jobs)
+        if reached >= least:
+            best = n, places, trial, reached
+        else:
+            high = n
+        n = (best[0] + high) // 2
+    return best
+
+
+def of_sums(fitted, places, n_topics):
+    """Fitted topics in which topic k is added to topic ``places[k]``, or dropped if that is -1."""
+    stats, priors = combined(fitted, one_hot(places, n_topics))
+    old = fitted.model
+    gamma = most_probable_gamma(old.gamma, stats["draws"])
+    new = {"n_components": n_topics, "n_nonzero": n_topics, "gamma": gamma, **priors}
+    model = altered(old.renewed(0), **new, learn_alpha=False, learn_beta=False)  # the step must not change priors
+    model.global_step(stats)
+    return FittedCounts(altered(model, learn_alpha=old.learn_alpha, learn_beta=old.learn_beta), stats)
+
+
+def score(fitted, held_out, n_jobs):
+    """Document completion of documents held out."""
+    prior = fitted.model.doc_topic_prior
+    return document_completion(
+        fitted.word_topic.T, held_out, doc_topic_prior=prior, test_fraction=HIDDEN, n_jobs=n_jobs
+    )  # fmt: skip
+
+
+def sampled(model, rows, schedule, workers):
+    """Some documents of the fit with sampled topics of their tokens, and how many documents one of them represents."""
+    out, mass, dtype = [], 0.0, _split.state_dtype(model.n_components)
+    with sampling(model):
+        model.n_steps += 1  # for other random numbers
+        for batch in schedule._recurring():
+            resp, x = respond(model, rows, batch, workers)
+            model.sampler.take_back(resp)
+            states = rows.memory.recall_states(rows.first_row + batch, x.sample_starts, model.tile, dtype)[1]
+            out.append((x, states))
+            mass += len(x) if x.weight is None else x.weight.sum()
+            if sum(len(x) for x, _ in out) >= SAMPLED or sum(len(z) for _, z in out) >= MOST_TOKENS:
+                break
+    return out, rows.mass / mass
+
+
+def gains(fitted, sample, scale, clusters):
+    """Change of the bound for all merges of two topics, (K, K)."""
+    documents = gains_of_documents(sample, fitted.word_topic / fitted.totals, fitted.model.doc_topic_prior)
+    alive = np.flatnonzero(clusters.sizes)
+    return scale * documents - clusters.losses[np.ix_(alive, alive)]
+
+
+def best_pairs(gains):
+    """Disjoint pairs of positive gain, those of largest gain first; ``gains`` changes."""
+    gains[np.tril_indices(len(gains))] = -np.inf
+    pairs, free = [], np.ones(len(gains), dtype=bool)
+    chosen = np.argwhere(gains > 0.0)
+    for k, m in chosen[np.argsort(-gains[gains > 0.0], kind="stable")]:
+        if free[k] and free[m]:
+            pairs.append((int(k), int(m)))
+            free[[k, m]] = False
+    return pairs

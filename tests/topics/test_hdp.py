@@ -1,0 +1,181 @@
+"""SparseHDP: merges next to the collapsed joint probability, priors next to their optima, and the number of topics."""
+
+import pickle
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from scipy.optimize import minimize_scalar
+from scipy.special import gammaln
+
+from sparsemix import SparseHDP, blocks
+from sparsemix._engine.documents import DocumentBlock
+from sparsemix._models.topics.hdp_model import gains_of_documents, next_gamma
+from sparsemix.topics._collapsed import sparse_hdp
+from sparsemix.topics._collapsed.sparse_hdp import best_pairs
+from sparsemix.topics._edit.reduce import Clusters
+
+K, V = 4, 5
+PRIOR, BETA = np.array([0.3, 0.5, 0.2, 1.1]), 0.1
+
+
+@pytest.fixture(scope="module")
+def visited():
+    """Two blocks of documents, and a topic of each token."""
+    rng = np.random.default_rng(0)
+    X = [sparse.csr_array(rng.poisson(0.9, (n, V)).astype(float)) for n in (5, 3)]
+    return [(DocumentBlock.of(x, np.float64), rng.integers(K, size=int(x.sum())).astype(np.int16)) for x in X]
+
+
+def tokens_of(visited):
+    """Lists of (word, topic) of each document."""
+    documents = []
+    for x, states in visited:
+        words, ends = np.repeat(x.indices, x.counts.astype(int)), np.cumsum(x.lengths()).astype(int)
+        pairs = [(int(w), int(z)) for w, z in zip(words, states, strict=True)]
+        documents += [pairs[a:b] for a, b in zip([0, *ends[:-1]], ends, strict=True)]
+    return documents
+
+
+def log_joint(documents, prior, labels, n_words):
+    """log p(w, z) after every label z was replaced by ``labels[z]``, from the definition."""
+    alpha = np.bincount(labels, prior)
+    used = alpha > 0
+    out, words = 0.0, np.zeros((len(alpha), n_words))
+    for pairs in documents:
+        n = np.bincount([labels[z] for _, z in pairs], minlength=len(alpha))
+        out += (gammaln(alpha[used] + n[used]) - gammaln(alpha[used])).sum()
+        for w, z in pairs:
+            words[labels[z], w] += 1
+    out += (gammaln(words[used] + BETA) - gammaln(BETA)).sum()
+    return out - (gammaln(words[used].sum(axis=1) + n_words * BETA) - gammaln(n_words * BETA)).sum()
+
+
+def entropy_lost(documents, topics, k, m):
+    out = 0.0
+    for pairs in documents:
+        n = np.bincount([z for _, z in pairs], minlength=K)
+        if n[k] == 0 or n[m] == 0:
+            continue
+        for w, z in pairs:
+            if z in (k, m):
+                p = np.array([topics[w, i] * (n[i] - (i == z) + PRIOR[i]) for i in (k, m)])
+                p /= p.sum()
+                out -= p @ np.log(p)
+    return out
+
+
+def test_gains_are_changes_of_the_joint_probability_less_the_lost_entropy(visited):
+    documents, topics = tokens_of(visited), np.random.default_rng(1).dirichlet(np.ones(V), K).T
+    gains = gains_of_documents(visited, topics, PRIOR)
+    words = np.zeros((K, V))
+    for pairs in documents:
+        for w, z in pairs:
+            words[z, w] += 1
+    gains -= Clusters(sparse.csr_array(words), BETA).losses
+    same = np.arange(K)
+    for k in range(K):
+        for m in range(k):
+            labels = np.where(same == k, m, same)
+            change = log_joint(documents, PRIOR, labels, V) - log_joint(documents, PRIOR, same, V)
+            expected = change - entropy_lost(documents, topics, k, m)
+            assert_allclose([gains[k, m], gains[m, k]], expected, rtol=1e-9)
+
+
+def test_a_document_of_weight_two_counts_twice(visited):
+    topics, (x, states) = np.full((V, K), 1.0 / V), visited[0]
+    twice = gains_of_documents([(x, states), (x, states)], topics, PRIOR)
+    weighted = replace(x, weight=np.full(len(x), 2.0))
+    assert_allclose(gains_of_documents([(weighted, states)], topics, PRIOR), twice)
+
+
+def test_gamma_is_most_probable_under_the_chinese_restaurant_process():
+    tables, gamma = np.array([40.0, 7.0, 2.0, 0.01, 0.0]), 1.0
+    for _ in range(200):
+        gamma = next_gamma(gamma, tables)
+    m = tables.sum()
+    best = minimize_scalar(
+        lambda log: -(3 * log + gammaln(np.exp(log)) - gammaln(np.exp(log) + m)), bounds=(-5, 5), method="bounded",
+        options={"xatol": 1e-9},
+    )  # fmt: skip
+    assert_allclose(gamma, np.exp(best.x), rtol=1e-5)
+
+
+def test_losses_after_a_merge_are_those_of_the_sums():
+    counts = np.random.default_rng(0).poisson(1.0, (5, 12)).astype(float)
+    clusters = Clusters(sparse.csr_array(counts), BETA)
+    clusters.join(1, 3)
+    alive = np.flatnonzero(clusters.sizes)
+    assert_array_equal(alive, [0, 1, 2, 4])
+    counts[1] += counts[3]
+    assert_allclose(clusters.losses[np.ix_(alive, alive)], Clusters(sparse.csr_array(counts[alive]), BETA).losses)
+
+
+def test_most_merges_that_reach_the_score_are_made(monkeypatch):
+    """Scores fall with the fifth pair, so that bisection of seven ends at four; sums of topics are exact."""
+    est = SparseHDP(14, max_iter=1, random_state=0).fit(sparse.csr_array(np.eye(14, 20) + 1.0))
+    fitted, pairs = est._fitted, [(2 * i, 2 * i + 1) for i in range(7)]
+    monkeypatch.setattr(sparse_hdp, "score", lambda trial, *_: -1.0 if trial.model.n_components < 10 else 0.0)
+    n, places, merged, reached = sparse_hdp.largest_merge(fitted, pairs, -0.5, None, None)
+    assert (n, reached) == (4, 0.0)
+    assert_array_equal(places, [0, 0, 1, 1, 2, 2, 3, 3, 4, 5, 6, 7, 8, 9])
+    counts = np.zeros((10, 20))
+    np.add.at(counts, places, est.components_ - est.topic_word_prior_)
+    assert_allclose(merged.word_topic.T - est.topic_word_prior_, counts, atol=1e-5)
+    assert_allclose(merged.model.doc_topic_prior, np.bincount(places, est.doc_topic_prior_))
+
+
+def test_pairs_are_disjoint_and_of_largest_gain_first():
+    gains = np.full((5, 5), -1.0)
+    gains[0, 1], gains[1, 2], gains[3, 4] = 1.0, 3.0, 2.0
+    assert best_pairs(gains) == [(1, 2), (3, 4)]
+
+
+N_TRUE = 8
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    """Documents of eight topics."""
+    rng = np.random.default_rng(0)
+    topics = rng.dirichlet(np.full(300, 0.05), N_TRUE)
+    return sparse.csr_array(rng.multinomial(60, rng.dirichlet(np.full(N_TRUE, 0.1), 1000) @ topics).astype(float))
+
+
+@pytest.mark.parametrize("n_components", [16, 32])
+def test_the_number_of_topics_is_that_of_the_corpus(corpus, n_components):
+    est = SparseHDP(n_components, random_state=0).fit(corpus)
+    assert abs(est.n_topics_ - N_TRUE) <= 1
+    assert est.components_.shape == (est.n_topics_, corpus.shape[1])
+    assert est.transform(corpus[:3]).shape == (3, est.n_topics_)
+
+
+def test_bits_do_not_depend_on_threads_pickles_or_interruptions(corpus, tmp_path):
+    est = SparseHDP(30, max_iter=9, random_state=0).fit(corpus)
+    others = [
+        SparseHDP(30, max_iter=9, random_state=0, n_jobs=3).fit(corpus),
+        pickle.loads(pickle.dumps(est)),
+    ]
+    SparseHDP(30, max_iter=6, n_averaged_iter=2, random_state=0).fit(corpus, checkpoint=tmp_path)
+    straight = SparseHDP(30, max_iter=9, n_averaged_iter=2, random_state=0).fit(corpus)
+    resumed = SparseHDP(30, max_iter=9, n_averaged_iter=2, random_state=0).fit(corpus, checkpoint=tmp_path)
+    assert resumed.n_iter_ == straight.n_iter_ == 9
+    for other in others:
+        assert_array_equal(other.components_, est.components_)
+        assert_array_equal(other.transform(corpus[:5]), est.transform(corpus[:5]))
+
+
+def test_few_documents_are_not_merged_without_validation_data(corpus):
+    few = corpus[:300]
+    assert SparseHDP(16, random_state=0).fit(few).n_topics_ == 16
+    assert SparseHDP(16, random_state=0).fit(few, validation_data=corpus[300:600]).n_topics_ < 16
+
+
+def test_streams_and_blocks_are_refused(corpus):
+    assert not hasattr(SparseHDP(), "partial_fit")
+    with pytest.raises(AttributeError, match="call fit with all of them"):
+        SparseHDP().partial_fit(corpus)
+    with pytest.raises(ValueError, match="fits documents in memory"):
+        blocks.fit(SparseHDP(20), [corpus])
