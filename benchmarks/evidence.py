@@ -24,6 +24,7 @@ QUICK = [
     ["drift.py", "--quick"],
     ["seeds.py", "--quick"],
     ["dmr.py", "--quick"],
+    ["hdp.py", "--quick"],
     ["effects.py", "--quick"],
     ["mixture.py", "--quick", "--sections", "pass,candidates,sparsity,memory"],
     ["topics.py", "--K", "20", "--seconds", "1", "--cpu"],
@@ -46,6 +47,9 @@ FULL = [
     ["kmeans.py"],
     *(["consensus.py", "--K", "30", "--data", f"{{docword.{name}.txt.gz}}"]
       for name in ("kos", "ap", "news_t", "reuters21578")),
+    ["hdp.py"],
+    ["hdp.py", "--data", "{docword.kos.txt.gz}", "{docword.ap.txt.gz}"],
+    ["hdp.py", "--iterations", "200", "--data", "{docword.reuters21578.txt.gz}"],
     ["dmr.py"],
     ["dmr.py", "--K", "50", "--seeds", "1", "--iterations", "100", "--data", "{docword.20news.txt.gz}"],
     *(["seeds.py", "--K", "50", "--data", f"{{docword.{name}.txt.gz}}"]

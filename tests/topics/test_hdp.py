@@ -13,8 +13,8 @@ from scipy.special import gammaln
 from sparsemix import SparseHDP, blocks
 from sparsemix._engine.documents import DocumentBlock
 from sparsemix._models.topics.hdp_model import gains_of_documents, next_gamma
-from sparsemix.topics._collapsed import sparse_hdp
-from sparsemix.topics._collapsed.sparse_hdp import best_pairs
+from sparsemix.topics._collapsed import merges
+from sparsemix.topics._collapsed.merges import best_pairs
 from sparsemix.topics._edit.reduce import Clusters
 
 K, V = 4, 5
@@ -117,8 +117,8 @@ def test_most_merges_that_reach_the_score_are_made(monkeypatch):
     """Scores fall with the fifth pair, so that bisection of seven ends at four; sums of topics are exact."""
     est = SparseHDP(14, max_iter=1, random_state=0).fit(sparse.csr_array(np.eye(14, 20) + 1.0))
     fitted, pairs = est._fitted, [(2 * i, 2 * i + 1) for i in range(7)]
-    monkeypatch.setattr(sparse_hdp, "score", lambda trial, *_: -1.0 if trial.model.n_components < 10 else 0.0)
-    n, places, merged, reached = sparse_hdp.largest_merge(fitted, pairs, -0.5, None, None)
+    monkeypatch.setattr(merges, "score", lambda trial, *_: -1.0 if trial.model.n_components < 10 else 0.0)
+    n, places, merged, reached = merges.largest_merge(fitted, pairs, -0.5, None, None)
     assert (n, reached) == (4, 0.0)
     assert_array_equal(places, [0, 0, 1, 1, 2, 2, 3, 3, 4, 5, 6, 7, 8, 9])
     counts = np.zeros((10, 20))

@@ -1,0 +1,118 @@
+"""A learned number of topics: SparseHDP next to fits with given numbers, and to tomotopy's HDPModel.
+
+python benchmarks/hdp.py --data docword.kos.txt.gz docword.ap.txt.gz
+python benchmarks/hdp.py                drawn documents of known numbers of topics
+python benchmarks/hdp.py --quick        one drawn corpus, one seed
+
+A tenth of the documents, and at most 1,000, scores the topics by document completion, each with the prior of its model.
+"topics" is the number in the result. Documents that are drawn have topics of the given number with shares that fall
+with the rank. Seconds are CPU seconds of training on one core; those of given numbers are of each fit alone.
+"""
+
+from pathlib import Path
+
+import numpy as np
+from _measure import CORES, attempt
+from _results import parser_of, recorder
+
+MOST = 1000
+GRID = 25, 50, 100, 200, 400
+# Numbers of topics, documents, and largest numbers of topics of the drawn corpora.
+DRAWN = (20, 2000, 40), (20, 2000, 160), (50, 5000, 100), (50, 5000, 400), (100, 10000, 400)
+# Iterations of tomotopy, with its defaults: two topics at the start.
+ITERATIONS = 200, 1000
+
+
+def drawn(n_topics, n, n_words=2000, length=80):
+    """Counts of documents with topics of few main words and shares proportional to rank ** -.7."""
+    rng = np.random.default_rng(n_topics)
+    topics = rng.dirichlet(np.full(n_words, 0.02), n_topics)
+    shares = np.arange(1.0, n_topics + 1.0) ** -0.7
+    alpha = 2.0 * shares / shares.sum()
+    return np.array([rng.multinomial(length, rng.dirichlet(alpha) @ topics) for _ in range(n)], dtype=np.float32)
+
+
+def corpus(data, n_topics, documents):
+    """Counts to learn from, and to score."""
+    from scipy import sparse
+
+    from sparsemix.datasets import load_bag_of_words
+
+    X = sparse.csr_matrix(drawn(n_topics, documents) if data is None else load_bag_of_words(data).data[:documents])
+    held_out = np.zeros(X.shape[0], dtype=bool)
+    held_out[np.random.default_rng(0).permutation(len(held_out))[: min(MOST, len(held_out) // 10)]] = True
+    return X[~held_out], X[held_out]
+
+
+def by_ours(name, n_components, seed, where):
+    """SparseHDP or SparseSCVB0LDA with their defaults but for the number of topics."""
+    from _measure import spent
+
+    import sparsemix
+    from sparsemix.metrics import document_completion
+
+    X, scored = corpus(**where)
+    model = getattr(sparsemix, name)(n_components, random_state=seed, n_jobs=1)
+    model, seconds = spent(lambda: model.fit(X))
+    return {"topics": len(model.components_), "nats": document_completion(model, scored), "seconds": seconds}
+
+
+def by_tomotopy(iterations, seed, where):
+    """HDPModel with its defaults."""
+    import tomotopy
+    from _measure import spent
+
+    from sparsemix.metrics import document_completion
+
+    X, scored = corpus(**where)
+    model = tomotopy.HDPModel(seed=1 + seed)
+    for row in X:
+        model.add_doc([str(v) for v in np.repeat(row.indices, row.data.astype(int))])
+    _, seconds = spent(lambda: model.train(iterations, workers=1, parallel=tomotopy.ParallelScheme.NONE))
+    alive = [k for k in range(model.k) if model.is_live_topic(k)]
+    topics = np.zeros((len(alive), X.shape[1]))
+    topics[:, [int(word) for word in model.used_vocabs]] = [model.get_topic_word_dist(k) for k in alive]
+    # the mean of the process: alpha times the shares of tables, of which tokens are the nearest that it gives
+    counts = np.array(model.get_count_by_topics(), dtype=float)[alive]
+    prior = np.maximum(model.alpha * counts / counts.sum(), 1e-6)
+    return {
+        "topics": len(alive), "nats": document_completion(topics, scored, doc_topic_prior=prior), "seconds": seconds,
+    }  # fmt: skip
+
+
+def main():
+    parser = parser_of(__doc__)
+    parser.add_argument("--data", nargs="+", type=Path, default=[], help="files of counts in UCI format")
+    parser.add_argument("--documents", type=int, help="only so many")
+    parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--grid", type=int, nargs="*", default=GRID)
+    parser.add_argument("--iterations", type=int, nargs="*", default=ITERATIONS)
+    parser.add_argument("--quick", action="store_true")
+    args = parser.parse_args()
+    record = recorder(args)
+    files = [{"data": str(path), "n_topics": None, "documents": args.documents} for path in args.data]
+    places = [(where, 400, args.grid) for where in files]
+    places = places or [({"data": None, "n_topics": k, "documents": n}, most, ()) for k, n, most in DRAWN]
+    for where, most, grid in places[:1] if args.quick else places:
+        X, scored = corpus(**where)
+        name = f"{where['n_topics']} topics drawn" if where["data"] is None else Path(where["data"]).name
+        name = f"{name.removeprefix('docword.').partition('.')[0]}, {X.shape[0] + scored.shape[0]:,} documents"
+        tasks = [(f"SparseHDP({most})", "by_ours", {"name": "SparseHDP", "n_components": most})]
+        tasks += [(f"SparseSCVB0LDA({k})", "by_ours", {"name": "SparseSCVB0LDA", "n_components": k}) for k in grid]
+        tasks += [(f"tomotopy HDPModel, {n} iterations", "by_tomotopy", {"iterations": n})
+                  for n in (args.iterations[:1] if args.quick else args.iterations)]  # fmt: skip
+        for label, task, arguments in tasks:
+            for seed in range(args.seeds):
+                found = attempt(f"{name}, {label}", f"hdp:{task}", CORES[-1:], seed=seed, where=where, **arguments)
+                if found is None:
+                    continue
+                seconds = round(found.pop("seconds"), 2)
+                record.add(
+                    "hdp", name, split="a tenth of the documents", estimator=label.partition("(")[0].partition(",")[0],
+                    label=label, parameters={"n_components": arguments.get("n_components")}, prior="defaults",
+                    seed=seed, scores={key: round(value, 4) for key, value in found.items()}, seconds=seconds,
+                )  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()
