@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_limits
 from sparsemix import SparseSCVB0LDA
 from sparsemix.metrics import align_topics
 from sparsemix.topics import estimate_effect
-from sparsemix.topics._covariates import _effects
+from sparsemix.topics._covariates import effects as module
 
 WORDS, LEVEL = 300, 0.9
 # Largest total variation distance of a topic from the true one: halfway to topics without a common word.
@@ -35,7 +35,7 @@ class Truth:
         self.components_, self.doc_topic_prior_ = topics, np.full(len(topics), 0.3)
 
 
-class ChainWithoutCovariates(_effects.Chain):
+class ChainWithoutCovariates(module.Chain):
     """A chain whose prior is the same for all documents."""
 
     def __init__(self, counts, words, prior, covariates, seed, workers):
@@ -56,7 +56,7 @@ def corpus(rng, n, length, n_components):
 
 def intervals(model, X, table, seed, chain):
     """Estimates and ends of intervals, (3, 2, K)."""
-    with patch.object(_effects, "Chain", chain):
+    with patch.object(module, "Chain", chain):
         effects = estimate_effect(model, X, table, "side + year", level=LEVEL, random_state=seed)
     rows = effects.table()
     parts = [[row[name] for row in rows if row["term"] != "Intercept"] for name in ("estimate", "low", "high")]
@@ -69,8 +69,8 @@ def contest(seed, n, length, n_components):
     fitted = SparseSCVB0LDA(n_components, random_state=seed, n_jobs=1).fit(X)
     order, distances = align_topics(fitted, topics)
     for label, model, chain in (
-        ("true topics", Truth(topics), _effects.Chain),
-        ("fitted topics", fitted, _effects.Chain),
+        ("true topics", Truth(topics), module.Chain),
+        ("fitted topics", fitted, module.Chain),
         ("fitted topics, draws without covariates", fitted, ChainWithoutCovariates),
     ):
         (mean, low, high), seconds = spent(lambda m=model, c=chain: intervals(m, X, table, seed, c))

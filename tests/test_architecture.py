@@ -334,7 +334,7 @@ NEEDS = {
     "sparsemix.plotting._eigenvectors": ["matplotlib"],
     "sparsemix.plotting._mixtures": ["matplotlib"],
     "sparsemix.plotting._topics": ["matplotlib"],
-    "sparsemix.topics._covariates._effects": ["formulaic"],
+    "sparsemix.topics._covariates.effects": ["formulaic"],
 }
 MODULES = [module_name(path) for path in FILES if path.name != "__main__.py"]
 SLOW = {"sparsemix.datasets._docstrings"}  # reads the docstrings of several installed packages

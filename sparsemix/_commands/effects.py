@@ -10,8 +10,8 @@ from sparsemix._commands.outputs import cell
 from sparsemix._commands.topics_options import IN_ORDER
 from sparsemix._report.dates import is_blank, number_of, read_dates
 from sparsemix.topics import estimate_effect
-from sparsemix.topics._covariates._effects import Regression
-from sparsemix.topics._covariates._formula import Design, read_formula
+from sparsemix.topics._covariates.effects import Regression
+from sparsemix.topics._covariates.formula import Design, read_formula
 
 # Effects that are printed.
 STRONGEST = 10

@@ -4,7 +4,7 @@ from sparsemix.topics._choose import choose_n_topics
 from sparsemix.topics._collapsed.collapsed_lda import CollapsedLDA
 from sparsemix.topics._collapsed.sparse_hdp import SparseHDP
 from sparsemix.topics._collapsed.sparse_scvb0_lda import SparseSCVB0LDA
-from sparsemix.topics._covariates._effects import TopicEffects, estimate_effect
+from sparsemix.topics._covariates.effects import TopicEffects, estimate_effect
 from sparsemix.topics._covariates.sparse_dmr import SparseDMR
 from sparsemix.topics._edit.average import fit_consensus
 from sparsemix.topics._edit.consensus import consensus_topics

@@ -12,11 +12,11 @@ from scipy.stats import t as student
 from sparsemix import SparseSCVB0LDA
 from sparsemix._engine.threads import Workers
 from sparsemix.topics import TopicEffects, estimate_effect
-from sparsemix.topics._covariates._chain import Chain, Tokens, exposures, tables
-from sparsemix.topics._covariates._effects import Regression
+from sparsemix.topics._covariates.chain import Chain, Tokens, exposures, tables
+from sparsemix.topics._covariates.effects import Regression
 
 pytest.importorskip("formulaic")
-from sparsemix.topics._covariates._formula import Design
+from sparsemix.topics._covariates.formula import Design
 
 
 def corpus(seed, n=300, length=60, n_topics=4, n_words=60):
@@ -190,7 +190,7 @@ def test_intervals_contain_the_truth_and_draws_without_covariates_do_not():
 
 def test_results_depend_on_the_seed_only(estimated, monkeypatch):
     model, X, table, effects = estimated
-    monkeypatch.setattr("sparsemix.topics._covariates._chain.BLOCK", 1 << 14)
+    monkeypatch.setattr("sparsemix.topics._covariates.chain.BLOCK", 1 << 14)
     one, two = (estimate_effect(model, sparse.csr_matrix(X), table, "side + year", n_draws=3, n_jobs=n) for n in (1, 4))
     assert one.coefficients.tobytes() == two.coefficients.tobytes()
     assert one.covariances.tobytes() == two.covariances.tobytes()

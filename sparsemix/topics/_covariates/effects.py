@@ -15,8 +15,8 @@ from sparsemix._estimator.input.forms import row_of
 from sparsemix._estimator.parameters import plain_arguments
 from sparsemix._typing import RowsLike, Seed, Weights
 from sparsemix.metrics._checks import check_share, check_token_list, first_part, read_counts, read_topics
-from sparsemix.topics._covariates._chain import Chain
-from sparsemix.topics._covariates._formula import Design
+from sparsemix.topics._covariates.chain import Chain
+from sparsemix.topics._covariates.formula import Design
 
 # Steps of the chain before the first draw, and from one draw to the next.
 BURN_IN, THIN = 60, 4
