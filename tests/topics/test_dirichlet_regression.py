@@ -5,7 +5,8 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import gammaln, psi
 
-from sparsemix._models.topics.covariates.dirichlet_regression import draw_rates, fit_rates, rates
+from sparsemix._models.topics.covariates import dirichlet_regression
+from sparsemix._models.topics.covariates.dirichlet_regression import draw_rates, fit_rates, rates, sums_of_rates
 
 
 def problem(seed, n=300, n_topics=4):
@@ -84,3 +85,17 @@ def test_far_starts_and_topics_without_tables_stay_finite():
     np.testing.assert_allclose(found, again, atol=1e-5)
     assert np.isfinite(found).all()
     assert (found[0, 1:] > found[0, 0]).all()
+
+
+def test_blocks_of_rows_change_nothing(monkeypatch):
+    _, rows, truth, counts = problem(4)
+    weight, prior = np.random.default_rng(0).random(len(rows)), (np.zeros((3, 4)), np.ones(3))
+    given = rows, weight, rows.T @ counts, np.zeros((3, 4)), *prior
+    whole = fit_rates(*given), sums_of_rates(rows, truth, weight)
+    monkeypatch.setattr(dirichlet_regression, "BLOCK", 50)
+    parts = fit_rates(*given), sums_of_rates(rows, truth, weight)
+    for found, expected in zip(sum(parts, ()), sum(whole, ()), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-9)
+    alpha = rates(rows, truth)
+    np.testing.assert_allclose(whole[1][0], alpha.sum(axis=1), rtol=1e-12)
+    np.testing.assert_allclose(whole[1][1], weight @ alpha, rtol=1e-12)

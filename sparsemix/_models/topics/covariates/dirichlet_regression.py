@@ -21,6 +21,22 @@ def rates(rows, coefficients):
     return np.exp(np.minimum(rows @ coefficients, LARGEST_LOG))
 
 
+def blocks_of(rows, n_columns):
+    """Slices of rows, of which arrays with this number of columns are small."""
+    step = max(1, BLOCK // n_columns)
+    return [slice(first, first + step) for first in range(0, len(rows), step)]
+
+
+def sums_of_rates(rows, coefficients, weight):
+    """Sums of alpha over topics, (n,), and weighted sums over rows, (K,)."""
+    by_row, by_topic = np.empty(len(rows)), np.zeros(coefficients.shape[1])
+    for block in blocks_of(rows, len(by_topic)):
+        alpha = rates(rows[block], coefficients)
+        by_row[block] = alpha.sum(axis=1)
+        by_topic += weight[block] @ alpha
+    return by_row, by_topic
+
+
 def fit_rates(rows, exposure, totals, start, mean, precision, max_steps=MAX_STEPS):
     """The mode of all coefficients, (P, K), and the negative Hessians there, (K, P, P).
 
@@ -51,13 +67,12 @@ def fit_rates(rows, exposure, totals, start, mean, precision, max_steps=MAX_STEP
 
 def derivatives(rows, exposure, totals, coefficients, mean, precision):
     """Gradient (P, K) and negative Hessians (K, P, P) of the log posterior."""
-    n, n_columns = rows.shape
+    n_columns = rows.shape[1]
     slope = totals - precision[:, None] * (coefficients - mean)
     curves = np.zeros((coefficients.shape[1], n_columns * n_columns))
-    step = max(1, BLOCK // max(coefficients.shape[1], n_columns * n_columns))
-    for first in range(0, n, step):
-        x = rows[first : first + step]
-        expected = rates(x, coefficients) * exposure[first : first + step, None]
+    for block in blocks_of(rows, max(coefficients.shape[1], n_columns * n_columns)):
+        x = rows[block]
+        expected = rates(x, coefficients) * exposure[block, None]
         slope -= x.T @ expected
         curves += expected.T @ (x[:, :, None] * x[:, None, :]).reshape(len(x), -1)
     return slope, curves.reshape(-1, n_columns, n_columns) + np.diag(precision)

@@ -7,7 +7,7 @@ from scipy.special import psi
 
 from sparsemix._kernels.documents import _special
 from sparsemix._kernels.split import _split
-from sparsemix._models.topics.covariates.dirichlet_regression import fit_rates, rates
+from sparsemix._models.topics.covariates.dirichlet_regression import fit_rates, rates, sums_of_rates
 from sparsemix._models.topics.gibbs_sampler import GibbsSampler
 from sparsemix._models.topics.stochastic_model import StochasticCollapsedModel
 
@@ -151,7 +151,7 @@ class RegressionModel(StochasticCollapsedModel):
     def learn_coefficients(self, stats):
         """Newton steps for lambda, then the mass from unseen documents, if there are any."""
         of = self.covariates
-        alpha_sums = rates(of.rows, self.coefficients).sum(axis=1)
+        alpha_sums, _ = sums_of_rates(of.rows, self.coefficients, np.ones(len(of.rows)))
         totals = alpha_sums[of.index]
         exposure = of.sums(psi(totals + of.lengths) - psi(totals))
         # the statistics are those of earlier steps, and may lack documents that a fit leaves out
@@ -171,7 +171,8 @@ class RegressionModel(StochasticCollapsedModel):
     def set_mean_prior(self):
         """Set the mean of alpha over the documents."""
         share = self.covariates.sums(1.0)
-        self.doc_topic_prior = share @ rates(self.covariates.rows, self.coefficients) / share.sum()
+        _, sums = sums_of_rates(self.covariates.rows, self.coefficients, share)
+        self.doc_topic_prior = sums / share.sum()
 
     def renewed(self, n_samples_seen):
         """See StochasticCollapsedModel; without the covariates of the documents."""
