@@ -63,7 +63,7 @@ def plot_topic_over_time(
     n_words = min(n_words, len(order))
     figure = new_figure(figure, 7.0, 6.0)
     top, rise, fall = figure.subplots(3, 1, sharex=True)
-    x, labels = np.arange(len(shares)), [str(each) for each in drift.slices_]
+    x, labels = np.arange(len(shares)), [str(each).partition("T00:00")[0] for each in drift.slices_]
     top.plot(x, drift.shares_[:, topic], color="black")
     top.set(title=f"topic {topic}", ylabel="share of tokens", ylim=(0.0, None))
     for axis, words, kind in ((rise, order[::-1][:n_words], "rise"), (fall, order[:n_words], "fall")):
@@ -72,5 +72,5 @@ def plot_topic_over_time(
         axis.set(title=f"words that {kind}", ylabel="probability")
         axis.legend(fontsize=7)
     ticks = np.unique(np.linspace(0, len(labels) - 1, min(6, len(labels))).astype(int))
-    fall.set_xticks(ticks, [labels[i] for i in ticks])
+    fall.set_xticks(ticks, [labels[i].replace(" to ", "\nto ") for i in ticks])
     return figure

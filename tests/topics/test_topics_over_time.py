@@ -210,6 +210,9 @@ def test_slices_of_numbers_dates_and_texts():
     assert slices_of(np.arange(8), 2).labels.tolist() == ["0 to 3", "4 to 7"]
     assert slices_of(np.array([1, 1, 1, 1, 2]), 2).labels.tolist() == [1, 2]
     assert len(slices_of(np.arange(1000)).labels) == 20
+    hours = np.datetime64("2020-01-01", "ns") + np.arange(4) * np.timedelta64(12, "h")
+    assert slices_of(hours, 2).labels.tolist() == ["2020-01-01", "2020-01-02"]
+    assert slices_of(hours, 1).labels.tolist() == ["2020-01-01 to 2020-01-02"]
     slices = slices_of(np.array([2001, 2003]))
     assert slices.find(np.array([1990, 2001, 2002, 2003, 2020])).tolist() == [0, 0, 0, 1, 1]
 
@@ -264,7 +267,8 @@ def test_wrong_input_has_a_clear_error(drifting):
         (ValueError, "times has shape", lambda: topics_over_time(model, X, years[:3])),
         (ValueError, "no value in row 1", lambda: topics_over_time(model, X[:2], [1.0, np.nan])),
         (ValueError, "no value in row 0", lambda: topics_over_time(model, X[:2], [None, 1])),
-        (ValueError, "several kinds", lambda: topics_over_time(model, X[:2], np.array([1, "b"], dtype=object))),
+        (ValueError, "'31/01/2001' in row 1", lambda: topics_over_time(model, X[:2], ["2001", "31/01/2001"])),
+        (ValueError, "several kinds", lambda: topics_over_time(model, X[:2], np.array([1, "2001"], dtype=object))),
         (ValueError, "n_slices is 0", lambda: topics_over_time(model, X, years, n_slices=0)),
         (ValueError, "discount is 2", lambda: topics_over_time(model, X, years, discount=2.0)),
         (ValueError, "max_iter is 0", lambda: topics_over_time(model, X, years, max_iter=0)),

@@ -202,7 +202,7 @@ class SparseDMR(StochasticTopics):
     def fit(
         self,
         X: RowsLike,
-        y: object = None,  # noqa: ARG002
+        y: object = None,
         covariates: RowsLike | None = None,
         sample_weight: Weights = None,
         validation_data: RowsLike | None = None,
@@ -235,6 +235,7 @@ class SparseDMR(StochasticTopics):
             For negative, NaN or infinite counts, with the row of the document; for covariates that are not finite, or
             not one row for each document.
         """
+        refuse_table(y, covariates)
         with self._watched_by(validation_data), self._knowing(covariates):
             return self._fit(X, sample_weight, checkpoint)
 
@@ -304,7 +305,7 @@ class SparseDMR(StochasticTopics):
         self.fit(X, y, covariates=covariates, **fit_params)
         return self.transform(X, covariates=covariates, normalize=normalize)
 
-    def score(self, X: RowsLike, y: object = None, covariates: RowsLike | None = None) -> float:  # noqa: ARG002
+    def score(self, X: RowsLike, y: object = None, covariates: RowsLike | None = None) -> float:
         """Held-out log likelihood per token, by document completion, as that of other topic models.
 
         Parameters
@@ -321,6 +322,7 @@ class SparseDMR(StochasticTopics):
         score : float
             Natural logarithm, mean over hidden tokens.
         """
+        refuse_table(y, covariates)
         check_is_fitted(self)
         priors = self._priors(X, covariates)
         X = check_counts(self, X, reset=False)
@@ -424,3 +426,9 @@ def check_one_each(values, n_documents):
     """Raise unless there is one row for each document."""
     if len(values) != n_documents:
         raise ValueError(f"covariates has {len(values)} rows, but X has {n_documents}; give one for each document")
+
+
+def refuse_table(y, covariates):
+    """Raise if the second argument, y, is a table: it was meant to be the covariates."""
+    if covariates is None and getattr(y, "ndim", 1) == 2:
+        raise ValueError("y is a table, and y has no effect; give covariates by their name: covariates=...")

@@ -117,6 +117,7 @@ def mean_of_fits(models):
         return stats, priors
 
     mean = edited(without_samples(first), change)
-    mean.set_params(**{name: getattr(first, name) for name in ("doc_topic_prior", "topic_word_prior")})
+    names = {"doc_topic_prior", "topic_word_prior"} & set(first.get_params())
+    mean.set_params(**{name: getattr(first, name) for name in names})
     mean.history_ = first.history_
     return mean

@@ -40,7 +40,7 @@ def topics_over_time(
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         Counts of the documents, in any order and in memory. They are read slice by slice.
     times : array-like of shape (n_samples,)
-        Numbers, dates, or texts that are in order of time if sorted, such as "2024-01-31".
+        Numbers, dates, or texts of ISO 8601 such as "2024", "2024-01" or "2024-01-31".
     n_slices : int, default=None
         Largest number of slices, of about equally many documents. None makes one slice of each distinct time if there
         are at most 50, else 20. For calendar slices give years or months as times.
@@ -83,7 +83,7 @@ def topics_over_time(
     ([2001, 2002], (2, 10))
     """
     check_topic_model(model)
-    if not isinstance(model, AdditiveTopics):
+    if not isinstance(model, AdditiveTopics) or not hasattr(model, "expected_stats"):
         raise TypeError(f"model is a {type(model).__name__}; give a SparseSCVB0LDA or a SparseLDA")
     check_number("max_iter", max_iter)
     if discount is not None and not 0.0 <= discount <= 1.0:

@@ -1,5 +1,6 @@
 """Slices of time: which documents belong together, and how a slice is labelled."""
 
+import re
 from typing import NamedTuple
 
 import numpy as np
@@ -8,6 +9,9 @@ from sparsemix._estimator.input.integers import is_integer
 
 # Up to this number of distinct times, each is a slice. More make N_EQUAL slices of about equal size.
 MOST_SLICES, N_EQUAL = 50, 20
+
+# Texts that are in order of time if sorted: a year, a month, a day, and a time of the day.
+ISO = re.compile(r"\d{4}(-\d\d(-\d\d([T ].*)?)?)?")
 
 
 class Slices(NamedTuple):
@@ -21,7 +25,8 @@ class Slices(NamedTuple):
         """The time of a slice, or a text of its first and last time."""
         if np.array_equal(self.first, self.last):
             return self.first
-        return np.array([f"{a}" if a == b else f"{a} to {b}" for a, b in zip(*self, strict=True)])
+        first, last = texts(self.first), texts(self.last)
+        return np.array([a if a == b else f"{a} to {b}" for a, b in zip(first, last, strict=True)])
 
     def find(self, times):
         """Slice of each time: the last one that begins at this time or before; the first one for earlier times."""
@@ -29,6 +34,14 @@ class Slices(NamedTuple):
             return np.maximum(np.searchsorted(self.first, times, side="right") - 1, 0)
         except TypeError as error:
             raise refused(f"holds other values than the times of the slices, such as {self.first[0]!r}") from error
+
+
+def texts(times):
+    """Times as texts: dates end with the day if that tells them apart."""
+    if times.dtype.kind != "M":
+        return [f"{each}" for each in times]
+    days = np.datetime_as_string(times, unit="D")
+    return list(days if len(set(days)) == len(set(times.tolist())) else np.datetime_as_string(times, unit="s"))
 
 
 def read_times(times, n_documents):
@@ -39,6 +52,12 @@ def read_times(times, n_documents):
     missing = next((row for row, value in enumerate(values) if value is None or value != value), None)
     if missing is not None:
         raise ValueError(f"times has no value in row {missing}; leave out documents without a time")
+    unsorted = next((row for row, each in enumerate(values) if isinstance(each, str) and not ISO.fullmatch(each)), None)
+    if unsorted is not None:
+        raise ValueError(
+            f"times has {str(values[unsorted])!r} in row {unsorted}, and such texts may not sort by time; give "
+            "numbers, dates such as 2024-01-31, or the result of pandas.to_datetime"
+        )
     return values
 
 

@@ -144,7 +144,7 @@ class RegressionModel(StochasticCollapsedModel):
         self.coefficients[0] += np.log(self.doc_topic_prior.sum() / before)
 
     def _learn_doc_topic_prior(self, stats):
-        every = max(1, round(float(stats["documents"]) / (UPDATES * self.batch_size)))
+        every = max(1, round(len(self.covariates.index) / (UPDATES * self.batch_size)))  # weights make no more steps
         if self.n_steps % every == 0:
             self.learn_coefficients(stats)
 
