@@ -67,19 +67,19 @@ class SparseHDP(StochasticTopics):
         Number of topics of the result.
     concentration_ : float
         gamma, learned from the expected tables of the topics.
-    components_ : ndarray of shape (n_topics_, n_features)
+    components_ : ndarray of shape (`n_topics_`, n_features)
         Expected counts plus ``topic_word_prior_``; divide rows by their sums for word probabilities.
-    topic_word_distribution_ : ndarray of shape (n_topics_, n_features)
+    topic_word_distribution_ : ndarray of shape (`n_topics_`, n_features)
         Probability of each word in each topic.
-    exp_dirichlet_component_ : ndarray of shape (n_topics_, n_features)
+    exp_dirichlet_component_ : ndarray of shape (`n_topics_`, n_features)
         exp E[log phi], computed in each access.
-    doc_topic_prior_ : ndarray of shape (n_topics_,)
+    doc_topic_prior_ : ndarray of shape (`n_topics_`,)
         c pi, learned.
     topic_word_prior_ : float
         Prior of the words, given or learned.
     topic_names_ : list of str
         Empty strings.
-    topic_weights_ : ndarray of shape (n_topics_,)
+    topic_weights_ : ndarray of shape (`n_topics_`,)
         Share of all tokens in each topic.
     sampler_ : str
         "gibbs".
