@@ -10,6 +10,7 @@ from sparsemix._commands.outputs import cell
 from sparsemix._commands.topics_options import IN_ORDER
 from sparsemix._report.dates import is_blank, number_of, read_dates
 from sparsemix.topics import estimate_effect
+from sparsemix.topics._covariates.columns import years_of
 from sparsemix.topics._covariates.effects import Regression
 from sparsemix.topics._covariates.formula import Design, read_formula
 
@@ -69,10 +70,7 @@ def about(make):
 
 def check(formula, covariates):
     """Raise for a formula that cannot be estimated from these covariates. Rows are numbers of documents, from 1."""
-    design = Design(formula, covariates.columns)
-    design.kept = covariates.numbers + 1
-    design.keep(np.full(len(design.rows), True))
-    Regression(design)
+    Regression(Design(formula, covariates.columns, numbers=covariates.numbers + 1))
 
 
 def column(texts, is_date, form):
@@ -83,7 +81,7 @@ def column(texts, is_date, form):
         dates = read_dates(texts, form)
         if dates.unread and not is_date:
             return np.array(texts, dtype=object), np.array([is_blank(text) for text in texts])
-        numbers = [np.nan if day is None else day.year + (day.timetuple().tm_yday - 1) / 366 for day in dates.days]
+        numbers = years_of(dates.days)
     values = np.array(numbers, dtype=np.float64)
     return values, ~np.isfinite(values)
 

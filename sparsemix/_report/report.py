@@ -409,6 +409,8 @@ def add_strata(topics, strata, gathered, numbers):
 
 def add_effects(topics, effects):
     """Set effects of covariates, and the expected shares along numbers; returns the labels of both."""
+    if not hasattr(effects, "estimates"):
+        raise ValueError(f"effects is a {type(effects).__name__}; give the result of estimate_effect")
     n_topics = effects.estimates.shape[1]
     if n_topics != len(topics):
         raise ValueError(f"effects has {n_topics} topics but model has {len(topics)}; estimate them with this model")

@@ -7,6 +7,7 @@ import numpy as np
 
 from sparsemix._estimator.parameters import plain_arguments
 from sparsemix.plotting._figures import label, new_axes
+from sparsemix.topics._covariates.effects import shown
 
 # Points of a curve.
 POINTS = 101
@@ -25,11 +26,13 @@ def plot_effect(
     topic : int
         Index of the topic.
     covariate : str
-        A column of its table: a curve for numbers and dates, points for categories.
+        A column of its table: a curve for numbers and dates, which are years, points for categories.
     at : mapping of str to value, default=None
-        Values of the other covariates. Those that it lacks have the median, or the most frequent level.
+        Values of the other covariates, which label the curve. Those that it lacks have the median, or the most frequent
+        level.
     ax : matplotlib.axes.Axes, default=None
-        Axes to draw into; None creates a figure. Curves of several calls can share one.
+        Axes to draw into; None creates a figure. Curves of several calls can share one, and then
+        have a legend.
 
     Returns
     -------
@@ -56,13 +59,15 @@ def plot_effect(
     topic, (values, is_curve) = effects._known(topic), effects.design.points(covariate, POINTS)
     found = effects.predict({**(at or {}), covariate: values})
     mean, low, high = found.mean[:, topic], found.low[:, topic], found.high[:, topic]
-    ax = new_axes(ax)
+    ax, name = new_axes(ax), label(", ".join(f"{name}: {shown(value)}" for name, value in (at or {}).items()))
     if is_curve:
-        (line,) = ax.plot(values, mean)
+        (line,) = ax.plot(values, mean, label=name or None)
         ax.fill_between(values, low, high, alpha=0.25, color=line.get_color(), linewidth=0)
     else:
         places = np.arange(len(values))
-        ax.errorbar(places, mean, yerr=[mean - low, high - mean], fmt="o", capsize=4)
+        ax.errorbar(places, mean, yerr=[mean - low, high - mean], fmt="o", capsize=4, label=name or None)
         ax.set_xticks(places, [label(value) for value in values])
+    if len(ax.get_legend_handles_labels()[0]) > 1:
+        ax.legend()
     ax.set(xlabel=label(covariate), ylabel=f"expected proportion of topic {topic}")
     return ax

@@ -54,9 +54,9 @@ def test_effects_are_those_of_the_function(records, tmp_path, capsys, name):
     assert "2 documents without day or party" in out
     pipeline = joblib.load(tmp_path / "out" / "model.joblib")
     table = {name: [record[name] for record in known] for name in ("party", "size")}
-    table["day"] = [int(record["day"][:4]) + 181 / 366 for record in known]
-    years = [int(record["day"][:4]) % 4 == 0 for record in known]
-    table["day"] = np.array(table["day"]) + np.array(years) / 366
+    table["day"] = [int(record["day"][:4]) for record in known]
+    leap = np.array(table["day"]) % 4 == 0
+    table["day"] += np.where(leap, 182 / 366, 181 / 365)
     X = pipeline[0].transform([record["text"] for record in known])
     effects = estimate_effect(pipeline[-1], X, table, "party + s(day, df=3) + size")
     assert [row["term"] for row in rows[:6]] == effects.terms
@@ -69,6 +69,11 @@ def test_effects_are_those_of_the_function(records, tmp_path, capsys, name):
     fruitless = f"{int(row['topic']):5d}  {float(row['estimate']):+.3f} ("
     assert any(line.startswith(fruitless) and line.endswith("party: right less left") for line in strongest[1:3])
     assert "effects.csv" in strongest[-1]
+
+
+def test_functions_of_formulaic_read_fields(records, tmp_path):
+    terms = [row["term"] for row in run(written(records, tmp_path / "papers.csv"), "scale(size) + poly(day, 2)")]
+    assert terms[:4] == ["Intercept", "scale(size)", "poly(day, 2)[1]", "poly(day, 2)[2]"]
 
 
 def test_passages_of_a_document_are_one_document(records, tmp_path):

@@ -41,6 +41,8 @@ def test_the_report_has_the_effects_of_the_estimate(made):
     one = Report(page.data).rename(["both", "both"])
     assert "less" not in static_content(one.data)
     assert report(model, X).data["effects"] is None
+    with pytest.raises(ValueError, match="effects is a list; give the result of estimate_effect"):
+        report(model, X, effects=effects.table())
     with pytest.raises(ValueError, match="effects has 3 topics but model has 2; estimate them with this model"):
         report(model, X, effects=SimpleNamespace(estimates=np.ones((2, 3))))
 

@@ -1,8 +1,12 @@
 """Effects of covariates: the chain next to enumeration, regressions next to closed forms, intervals next to truth."""
 
+import io
+import pickle
+from datetime import date, datetime
 from itertools import product
 from types import SimpleNamespace
 
+import joblib
 import numpy as np
 import pytest
 from scipy import sparse
@@ -16,7 +20,7 @@ from sparsemix.topics._covariates.chain import Chain, Tokens, exposures, tables
 from sparsemix.topics._covariates.effects import Regression
 
 pytest.importorskip("formulaic")
-from sparsemix.topics._covariates.formula import Design
+from sparsemix.topics._covariates.formula import Design, read_formula
 
 
 def corpus(seed, n=300, length=60, n_topics=4, n_words=60):
@@ -35,6 +39,13 @@ def corpus(seed, n=300, length=60, n_topics=4, n_words=60):
 def estimated():
     model, X, table, _ = corpus(0, 200)
     return model, X, table, estimate_effect(model, X, table, "side + year", n_draws=5)
+
+
+def by_joblib(effects):
+    file = io.BytesIO()
+    joblib.dump(effects, file)
+    file.seek(0)
+    return joblib.load(file)
 
 
 def exact_posterior(counts, words, covariates, points, precision):
@@ -138,7 +149,6 @@ def test_regressions_and_pooled_intervals_are_the_closed_forms(weighted):
     rng = np.random.default_rng(0)
     n, theta = 50, rng.dirichlet(np.ones(3), (4, 50))
     design = Design("side * x", {"side": rng.choice(list("ab"), n), "x": 2000 + rng.random(n)})
-    design.keep(np.full(n, True))
     weights = rng.uniform(0.5, 3, n) if weighted else np.ones(n)
     regression, rows = Regression(design, weights if weighted else None), design.rows
     bread = np.linalg.inv(rows.T @ (rows * weights[:, None]))
@@ -169,7 +179,6 @@ def test_intervals_contain_the_truth_and_draws_without_covariates_do_not():
     for seed in range(12):
         model, X, table, truth = corpus(seed, 300, 10)
         design = Design("side + year", table)
-        design.keep(np.full(300, True))
         pooled = estimate_effect(model, X, table, "side + year", n_draws=10, random_state=seed)._pooled(np.eye(3))
         inside.append((pooled.low <= truth) & (truth <= pooled.high))
         regression = Regression(design)
@@ -200,9 +209,10 @@ def test_results_depend_on_the_seed_only(estimated, monkeypatch):
 
 
 def test_tables_of_any_kind_give_the_same(estimated):
-    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    pandas, polars, _ = (pytest.importorskip(name) for name in ("pandas", "polars", "pyarrow"))
     model, X, table, effects = estimated
-    frames = pandas.DataFrame(table, index=range(200, 0, -1)), polars.DataFrame({**table, "other": [None] * 200})
+    frames = [pandas.DataFrame(table, index=range(200, 0, -1)), polars.DataFrame({**table, "other": [None] * 200})]
+    frames += [frames[1].to_arrow(), {"side": frames[0]["side"], "year": pandas.Series(table["year"])}]
     for frame in frames:
         again = estimate_effect(model, X, frame, "side + year", n_draws=5)
         assert again.table() == effects.table()
@@ -254,7 +264,15 @@ WRONG = [
     ({"table": {"side": ["x"] * 200, "year": range(200)}}, "column 'side' of table has one value"),
     ({"table": {"side": range(200), "year": [1.0, 2.0, np.nan, *range(197)]}}, "'year' of table has no value in row 2"),
     ({"table": {"side": ["a", None] * 100, "year": range(200)}}, "column 'side' of table has no value in row 1"),
-    ({"table": {"side": ["rare", *["b", "c"] * 99, "b"], "year": range(200)}}, "row 0 of table decides"),
+    ({"table": {"side": ["rare", *["b", "c"] * 99, "b"], "year": range(200)}}, r"row 0 .* 'side\[T.rare\]' alone"),
+    ({"formula": "s(year, knots=3)"}, r"from table: s\(\) has no argument 'knots'; give df only"),
+    ({"formula": "s(year, df=2.5)"}, "df is 2.5; it must be from 1"),
+    ({"formula": "log(side"}, "cannot be read"),
+    ({"formula": "log(side year)"}, "cannot be read"),
+    ({"formula": "log(side) + year", "table": {"side": range(5, -195, -1), "year": [1, 2] * 100}}, "-inf in row 5 "),
+    ({"formula": "log(year)", "table": {"year": [*range(1, 199), -1, 2]}}, r"'log\(year\)' .* is nan in row 198 "),
+    ({"formula": "s(log(year))", "table": {"year": [*range(1, 199), -1, 2]}}, r"s\(\) got nan; give finite"),
+    ({"table": {"side": [1, 2] * 100, "year": [1]}}, "columns that are no columns of one length"),
     ({"table": {"side": range(10), "year": range(10)}}, "table has 10 rows but X has 200"),
     ({"table": [1, 2]}, "table is a list"),
     ({"n_draws": 1}, "at least 2"),
@@ -281,10 +299,108 @@ def test_errors_of_counts_and_of_new_tables(estimated):
         effects.table(4)
     sides = {"side": np.where(table["side"], "left", "right"), "year": table["year"]}
     effects = estimate_effect(model, X, sides, "side + s(year, df=3)", n_draws=2)
-    with pytest.raises(ValueError, match="a level that the documents of the estimate lack"):
+    with pytest.raises(ValueError, match="table has 'middle', a level that the documents of the estimate lack"):
         effects.predict({"side": ["middle"]})
     with pytest.raises(ValueError, match="splines are known from"):
         effects.predict({"year": [7.0]})
+    with pytest.raises(ValueError, match="column 'year' of table has 'late'; give numbers or dates as before"):
+        effects.predict({"year": ["late"]})
+    effects = estimate_effect(model, X, table, "log(year)", n_draws=2)
+    with pytest.raises(ValueError, match=r"the column 'log\(year\)' of the formula is -inf in row 1 of table"):
+        effects.predict({"year": [1, 0]})
+
+
+@pytest.mark.parametrize("copy", [lambda effects: pickle.loads(pickle.dumps(effects)), by_joblib])
+def test_effects_that_are_stored_predict_the_same(estimated, copy):
+    model, X, table, _ = estimated
+    table = {"side": np.where(table["side"], "left", "right"), "year": table["year"], "size": X[:, 0] + X[:, 1]}
+    effects = estimate_effect(model, X, table, "side + s(year, df=3) + poly(size, 2)", n_draws=2)
+    again, new = copy(effects), {"side": ["left", "right"], "year": [0.3, 0.6]}
+    assert again.table() == effects.table()
+    np.testing.assert_array_equal(again.predict(new).low, effects.predict(new).low)
+
+
+def days_of(kind):
+    """The first days of 200 months in a form of dates."""
+    pandas = pytest.importorskip("pandas")
+    days = np.datetime64("2005-01") + np.arange(200)
+    dates = days.astype("datetime64[D]").tolist()
+    texts = [str(day) for day in dates]
+    if kind == "polars":
+        return pytest.importorskip("polars").Series(dates)
+    if kind == "arrow":
+        return pytest.importorskip("pyarrow").array(dates)
+    if kind == "date32[pyarrow]":
+        pytest.importorskip("pyarrow")
+        return pandas.Series(dates, dtype=kind)
+    return {
+        "month": days, "ns": days.astype("datetime64[ns]"), "date": dates, "text": texts,
+        "datetime": [datetime(day.year, day.month, day.day) for day in dates],
+        "moment": [f"{text}T00:00Z" for text in texts],
+        "zone": pandas.Series(pandas.to_datetime(texts)).dt.tz_localize("Asia/Tokyo"),
+        "period": pandas.period_range("2005-01", periods=200, freq="M"), "timestamp": pandas.to_datetime(texts),
+    }[kind]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "kind",
+    "month ns date text datetime moment zone period timestamp polars arrow date32[pyarrow]".split(),
+)
+def test_dates_of_any_kind_are_years(kind):
+    months = [date(2005 + i // 12, i % 12 + 1, 1) for i in range(200)]
+    lengths = [date(day.year + 1, 1, 1) - date(day.year, 1, 1) for day in months]
+    starts = [day - date(day.year, 1, 1) for day in months]
+    years = [day.year + start / length for day, start, length in zip(months, starts, lengths, strict=True)]
+    design = Design("d", {"d": days_of(kind)})
+    np.testing.assert_allclose(design.rows[:, 1], years, rtol=1e-14)
+    middle = np.datetime64("2011-07-02T12:00")
+    for value in ([2011.5], middle, middle.item(), [middle.item()], [str(middle)]):
+        assert design.matrix({"d": value})[0, 1] == 2011.5
+    curve = Design("s(d)", {"d": days_of(kind)})
+    np.testing.assert_array_equal(curve.rows, Design("s(d)", {"d": design.rows[:, 1]}).rows)
+    assert curve.points("d", 3)[0][0] == 2005
+
+
+def test_durations_are_days_and_other_texts_are_categories():
+    hours = np.arange(48).astype("timedelta64[h]")
+    np.testing.assert_allclose(Design("x", {"x": hours}).rows[:, 1], np.arange(48) / 24)
+    design = Design("x", {"x": ["2001-01-01", "2002-01-01", "unknown"] * 4})
+    assert design.columns[1:] == ["x[T.2002-01-01]", "x[T.unknown]"]
+    np.testing.assert_array_equal(design.matrix({"x": ["2002-01-01"]}), [[1, 1, 0]])
+    assert Design("x", {"x": ["2001-13", "2001-12"] * 4}).columns[1:] == ["x[T.2001-13]"]
+
+
+def test_functions_of_formulaic_keep_their_state():
+    """Values of two rows alone are those of the same rows among all."""
+    rng = np.random.default_rng(0)
+    table = {"year": rng.random(50), "size": rng.random(50), "my side": rng.choice(list("ab"), 50)}
+    two = {name: values[3:5] for name, values in table.items()}
+    terms = ["scale(year)", "center(year)", "poly(year, 2)", "bs(year, df=4)", "np.log(year)", "`my side`:year"]
+    terms += ["C(`my side`, contr.sum)", "cr(year, df=3, constraints='center')", "cs(year, df=4) - 1"]
+    for term in terms:
+        formula = f"{term} + size"
+        names = {"size"} | ({"year"} if "year" in term else set()) | ({"my side"} if "my side" in term else set())
+        assert read_formula(formula)[1] == names
+        design = Design(formula, table)
+        new = {name: two[name] for name in names}
+        np.testing.assert_allclose(design.matrix(new), design.rows[3:5], rtol=1e-12, atol=1e-12)
+    year = table["year"]
+    scaled = Design("scale(year)", table).rows[:, 1]
+    np.testing.assert_allclose(scaled, (year - year.mean()) / year.std(ddof=1))
+    assert read_formula("scale(scale) * I(year ** 2) + {2 * scale}")[1] == {"scale", "year"}
+
+
+def test_levels_without_a_used_document_are_left_out(estimated):
+    """A category has a level without rows, and one whose documents have no words."""
+    pandas = pytest.importorskip("pandas")
+    model, X, table, _ = estimated
+    X, sides = X.copy(), np.where(table["side"], "left", "right")
+    X[:2], sides[:2] = 0, "none"
+    column = pandas.Categorical(sides, categories=["left", "none", "right", "unused"])
+    effects = estimate_effect(model, X, {"side": column}, "side", n_draws=2)
+    assert effects.terms == ["Intercept", "side[T.right]"]
+    new = pandas.Categorical(["right"], categories=["left", "right"])
+    np.testing.assert_array_equal(effects.predict({"side": new}).mean, effects.predict({"side": ["right"]}).mean)
 
 
 def test_fitted_models_of_the_package_are_taken(estimated):
@@ -302,7 +418,7 @@ def test_plots_have_a_line_for_numbers_and_points_for_levels(estimated):
     effects = estimate_effect(model, X, sides, "side * year", n_draws=2)
     kinds = {"day": np.datetime64("2020-01-01") + np.arange(200), "yes": sides["year"] > 0.5}
     others = estimate_effect(model, X, kinds, "s(day, df=3) + yes", n_draws=2)
-    assert plot_effect(others, 0, "day").lines[0].get_xdata()[-1] == kinds["day"][-1]
+    assert plot_effect(others, 0, "day").lines[0].get_xdata()[-1] == 2020 + 199 / 366
     assert [tick.get_text() for tick in plot_effect(others, 0, "yes").get_xticklabels()] == ["False", "True"]
     line = plot_effect(effects, 1, "year", at={"side": "left"}).lines[0]
     year = line.get_xdata()
@@ -310,6 +426,9 @@ def test_plots_have_a_line_for_numbers_and_points_for_levels(estimated):
     assert year.max() == table["year"].max()
     expected = effects.predict({"side": "left", "year": year}).mean[:, 1]
     np.testing.assert_array_equal(line.get_ydata(), expected)
+    assert line.axes.get_legend() is None
+    legend = plot_effect(effects, 1, "year", at={"side": "right"}, ax=line.axes).get_legend()
+    assert [text.get_text() for text in legend.get_texts()] == ["side: left", "side: right"]
     ax = plot_effect(effects, 1, "side")
     assert [tick.get_text() for tick in ax.get_xticklabels()] == ["left", "right"]
     with pytest.raises(ValueError, match="covariate is 'month'; give one of"):

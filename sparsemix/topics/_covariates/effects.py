@@ -53,8 +53,9 @@ def estimate_effect(
         Fitted topic model with ``components_`` and ``doc_topic_prior_``, including scikit-learn's.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         Counts of the documents, whole numbers. Documents without words are left out.
-    table : DataFrame of pandas or polars, or dict of columns
-        The covariates, one row for each document.
+    table : DataFrame of pandas or polars, table of Arrow, or dict of columns
+        The covariates, one row for each document. Dates, including texts such as 2019-07-02, become numbers of years,
+        2019.5 in the middle of 2019; durations become numbers of days.
     formula : str
         Right-hand side of a formula of formulaic, such as ``"party + s(year)"``. ``s(x)`` or ``s(x, df=5)`` is a smooth
         curve: B-splines with 10 columns by default, fewer for fewer distinct values.
@@ -114,12 +115,9 @@ def estimate_effect(
         raise ValueError(f"n_draws is {n_draws!r}; give a whole number of at least 2: one draw shows no uncertainty")
     check_number("n_draws", n_draws)
     level, (counts, words, prior) = check_share(level, "level", ends=False), check_documents(model, X)
-    design, weights = Design(formula, table), check_weights(sample_weight, counts.shape[0])
-    if len(design.rows) != counts.shape[0]:
-        raise ValueError(f"table has {len(design.rows)} rows but X has {counts.shape[0]}; give one for each document")
-    used = counts.sum(axis=1) > 0
+    weights, used = check_weights(sample_weight, counts.shape[0]), counts.sum(axis=1) > 0
     used &= True if weights is None else weights > 0
-    design.keep(used)
+    design = Design(formula, table, used)
     regression = Regression(design, None if weights is None else weights[used])
     seed = int(seeded(random_state).integers(2**31))
     with Workers(n_jobs) as workers:
@@ -154,14 +152,15 @@ class Regression:
         root = np.ones(len(design.rows)) if weights is None else np.sqrt(weights / weights.mean())
         q, r = np.linalg.qr(design.orthogonal * root[:, None])
         leverage = np.einsum("np,np->n", q, q)
-        if leverage.max() > MOST_LEVERAGE:
-            row = design.kept[leverage.argmax()]
-            raise ValueError(
-                f"row {row} of table decides a coefficient alone, which then has no standard error; join its level "
-                "with another one, or leave the row out"
-            )
         # coefficients are solve @ proportions
         self.solve = np.linalg.solve(r @ design.scale, q.T * root)
+        if leverage.max() > MOST_LEVERAGE:
+            row = leverage.argmax()
+            sizes = np.abs(self.solve[:, row]) * np.abs(design.rows).max(axis=0)
+            raise ValueError(
+                f"row {design.kept[row]} of table decides the coefficient {design.columns[sizes.argmax()]!r} alone, "
+                "which then has no standard error; join its level with another one, or leave the row out"
+            )
         self.rows, self.scale = design.rows, 1.0 / (1.0 - leverage)
         self.coefficients, self.covariances = [], []
 
@@ -313,8 +312,8 @@ class TopicEffects:
 
 
 def shown(value):
-    """A value of a covariate in a label: a number in short, and a date without its time."""
-    return f"{value:.6g}" if isinstance(value, int | float) else str(value).removesuffix(" 00:00:00")
+    """A value of a covariate in a label: a number in short."""
+    return f"{value:.6g}" if isinstance(value, int | float) else str(value)
 
 
 def entry(found, at):

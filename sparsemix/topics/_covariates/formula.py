@@ -1,15 +1,26 @@
 """Design matrices of formulas such as ``party + s(year)``, and of new values of the same covariates."""
 
+import ast
+import re
 import warnings
+from numbers import Integral
 
 import numpy as np
 from sklearn.preprocessing import SplineTransformer
 
+from sparsemix.topics._covariates.columns import as_numbers
+
 # Largest number of columns of a spline by default, as in R's stm.
 SPLINE_COLUMNS = 10
 DEGREE = 3
+# Kinds of columns that are numbers.
+NUMBERS = "iuf"
 # A column whose part outside the columns before it is smaller is a combination of these.
 INDEPENDENT = 1e-8
+# A name that is no identifier is in backticks.
+QUOTED = re.compile("`([^`]*)`")
+# Names in formulas that have attributes, and are no variables.
+MODULES = {"np", "contr"}
 
 
 def needed(name):
@@ -22,16 +33,24 @@ def needed(name):
         ) from error
 
 
-def spline(values, df=None, _state=None):
-    """B-splines of a number or date, ``s(x)`` in formulas: cubic, or of a lower degree for fewer than three columns."""
-    x = np.asarray(values)
-    x = (x.astype("datetime64[D]") if x.dtype.kind == "M" else x).astype(np.float64)
+def functions():
+    """The functions of formulas that formulaic lacks."""
+    return {"s": needed("formulaic.transforms").stateful_transform(spline)}
+
+
+def spline(values, df=None, *, _state=None, **unknown):
+    """B-splines of a number, ``s(x)`` in formulas: cubic, or of a lower degree for fewer than three columns."""
+    if unknown:
+        raise ValueError(f"s() has no argument {min(unknown)!r}; give df only, such as s(year, df=5)")
+    x = np.asarray(values).astype(np.float64)
+    if not np.isfinite(x).all():
+        raise ValueError(f"s() got {x[~np.isfinite(x)][0]:g}; give finite numbers")
     if not _state:
         distinct = np.unique(x)
         if len(distinct) < 2:
             raise ValueError("s() got one distinct value; leave this covariate out")
         df = min(SPLINE_COLUMNS, len(distinct) - 1) if df is None else df
-        if not 1 <= df < len(distinct):
+        if not isinstance(df, Integral) or not 1 <= df < len(distinct):
             most = len(distinct) - 1
             raise ValueError(f"df is {df!r}; it must be from 1 to {most}, one less than the distinct values")
         degree = min(DEGREE, df)
@@ -45,15 +64,27 @@ def spline(values, df=None, _state=None):
 
 
 def read_formula(formula):
-    """A formula as formulaic's, and the names of its variables without the function ``s``; raises if it is wrong."""
+    """A formula as formulaic's, and the names of its variables; raises if it is wrong."""
     formulaic = needed("formulaic")
     try:
         parsed = formulaic.Formula(formula)
-    except formulaic.errors.FormulaSyntaxError as error:
+        if not isinstance(parsed, formulaic.SimpleFormula):
+            raise ValueError(f"formula is {formula!r}; give its right-hand side only, such as 'party + s(year)'")
+        return parsed, set().union(*(variables_of(factor) for term in parsed for factor in term.factors))
+    except (formulaic.errors.FormulaicError, SyntaxError) as error:
         raise ValueError(f"formula {formula!r} cannot be read; give one such as 'party + s(year)'") from error
-    if not isinstance(parsed, formulaic.SimpleFormula):
-        raise ValueError(f"formula is {formula!r}; give its right-hand side only, such as 'party + s(year)'")
-    return parsed, {str(name) for name in parsed.required_variables} - {"s"}
+
+
+def variables_of(factor):
+    """Names of the variables of a factor. Those that formulaic finds lack the arguments of its stateful functions."""
+    if factor.eval_method.value != "python":
+        return {factor.expr} if factor.eval_method.value == "lookup" else set()
+    nodes = list(ast.walk(ast.parse(QUOTED.sub("0", factor.expr), mode="eval")))
+    called = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
+    attributes = (node.value for node in nodes if isinstance(node, ast.Attribute))
+    others = called | {id(value) for value in attributes if isinstance(value, ast.Name) and value.id in MODULES}
+    names = {node.id for node in nodes if isinstance(node, ast.Name) and id(node) not in others}
+    return names | set(QUOTED.findall(factor.expr))
 
 
 class Design:
@@ -62,25 +93,27 @@ class Design:
     ``typical`` has the median of each number and the most frequent level of each category.
     """
 
-    def __init__(self, formula, table):
-        formulaic, transforms = needed("formulaic"), needed("formulaic.transforms")
-        self.context = {"s": transforms.stateful_transform(spline)}
+    def __init__(self, formula, table, used=None, numbers=None):
+        formulaic = needed("formulaic")
         parsed, names = read_formula(formula)
-        self.names = sorted(names | (parsed.required_variables & columns_of(table)))
+        self.names = sorted(names)
         if not self.names:
             raise ValueError(f"formula is {formula!r}, which has no covariate; name a column of table")
         frame = self.frame(table)
-        if constant := [name for name in self.names if frame[name].nunique() < 2]:
+        if used is not None and len(frame) != len(used):
+            raise ValueError(f"table has {len(frame)} rows but X has {len(used)}; give one for each document")
+        # which rows messages name
+        self.kept = np.arange(len(frame)) if numbers is None else numbers
+        if used is not None:
+            frame, self.kept = frame[used].reset_index(drop=True), self.kept[used]
+        self.values = {name: with_used_levels(frame[name]) for name in self.names}
+        if constant := [name for name, column in self.values.items() if column.nunique() < 2]:
             raise ValueError(f"column {constant[0]!r} of table has one value; leave it out of formula")
-        matrix = self.build(lambda: formulaic.model_matrix(parsed, frame, context=self.context, output="numpy"))
-        self.spec, self.rows = matrix.model_spec, np.asarray(matrix, dtype=np.float64)
-        self.columns, self.kept = list(self.spec.column_names), np.arange(len(self.rows))
-        self.values = {name: frame[name] for name in self.names}
         self.typical = {name: typical_value(column) for name, column in self.values.items()}
-
-    def keep(self, used):
-        """Leave out documents, then find Q (n, P) of mean squares one, and R (P, P), with rows = Q R."""
-        self.rows, self.kept = self.rows[used], self.kept[used]
+        frame, options = frame.assign(**self.values), {"output": "numpy", "na_action": "ignore"}
+        matrix = self.build(lambda: formulaic.model_matrix(parsed, frame, context=functions(), **options))
+        self.spec, self.columns = matrix.model_spec, list(matrix.model_spec.column_names)
+        self.rows = self.finite(matrix, self.kept)
         self.orthogonal, self.scale = self.factors()
 
     def matrix(self, table):
@@ -88,19 +121,22 @@ class Design:
         if unknown := columns_of(table) - set(self.names):
             raise ValueError(f"table has a column {min(unknown)!r}, which the formula does not read; leave it out")
         frame = self.frame(table, self.typical)
-        return np.asarray(self.build(lambda: self.spec.get_model_matrix(frame, context=self.context)), dtype=np.float64)
+        matrix = self.build(lambda: self.spec.get_model_matrix(frame, context=functions()))
+        return self.finite(matrix, range(len(frame)))
+
+    def finite(self, matrix, rows):
+        """A matrix as an array; raises for an entry that is not finite, with its row."""
+        values = np.asarray(matrix, dtype=np.float64)
+        for row, column in np.argwhere(~np.isfinite(values))[:1]:
+            raise ValueError(
+                f"the column {self.columns[column]!r} of the formula is {values[row, column]:g} in row {rows[row]} of "
+                "table; change this term, or leave the row out"
+            )
+        return values
 
     def frame(self, table, default=None):
-        """The covariates as a data frame; raises for missing columns and values."""
-        known = columns_of(table)
-        columns = {}
-        for name in self.names:
-            if name not in known and default is None:
-                raise ValueError(f"table has no column {name!r}, which the formula names; it has {sorted(known)}")
-            column = table[name] if name in known else default[name]
-            columns[name] = column.to_list() if hasattr(column, "to_list") and not hasattr(column, "iloc") else column
-        is_row = not any(hasattr(column, "__len__") and not isinstance(column, str) for column in columns.values())
-        frame = needed("pandas").DataFrame(columns, index=[0] if is_row else None).reset_index(drop=True)
+        """The covariates as a data frame of numbers and categories; raises for missing columns and values."""
+        frame = self.raw(table, default)
         for name in self.names:
             column = frame[name]
             lacks = column.isna().to_numpy()
@@ -109,28 +145,59 @@ class Design:
             if lacks.any():
                 row = int(np.flatnonzero(lacks)[0])
                 raise ValueError(f"column {name!r} of table has no value in row {row}; give one or leave the row out")
+            frame[name] = with_used_levels(as_numbers(column) if default is None else self.like_before(name, column))
         return frame
 
+    def like_before(self, name, column):
+        """New values of a covariate, as numbers if it was one; raises for others than numbers and for new levels."""
+        old = self.values[name]
+        if old.dtype.kind in NUMBERS:
+            if (found := as_numbers(column)).dtype.kind in NUMBERS + "b":
+                return found
+            raise ValueError(f"column {name!r} of table has {column.iloc[0]!r}; give numbers or dates as before")
+        for level in column[~column.isin(old.unique())][:1]:
+            raise ValueError(f"column {name!r} of table has {level!r}, a level that the documents of the estimate lack")
+        return column
+
+    def raw(self, table, default):
+        """The covariates as a data frame of what the table has. Columns are read by position."""
+        known, columns = columns_of(table), {}
+        for name in self.names:
+            if name not in known and default is None:
+                raise ValueError(f"table has no column {name!r}, which the formula names; it has {sorted(known)}")
+            column = table[name] if name in known else default[name]
+            if hasattr(column, "isna"):  # of pandas
+                columns[name] = getattr(column, "array", column)
+            else:
+                convert = getattr(column, "to_list", getattr(column, "to_pylist", None))
+                columns[name] = convert() if convert else column
+        is_row = not any(hasattr(column, "__len__") and not isinstance(column, str) for column in columns.values())
+        try:
+            return needed("pandas").DataFrame(columns, index=[0] if is_row else None).reset_index(drop=True)
+        except ValueError as error:
+            raise ValueError(f"table has columns that are no columns of one length: {error}") from error
+
     def points(self, name, n_points):
-        """Values of a covariate to predict at, and whether they are numbers or dates rather than levels."""
+        """Values of a covariate to predict at, and whether they are numbers rather than levels."""
         if name not in self.values:
             raise ValueError(f"covariate is {name!r}; give one of {', '.join(map(repr, self.names))}")
         column = self.values[name]
-        if column.dtype.kind in "iufM":
+        if column.dtype.kind in NUMBERS:
             return column.min() + (column.max() - column.min()) * np.linspace(0, 1, n_points), True
         return column.drop_duplicates().sort_values(), False
 
     def build(self, make):
         """The matrix that ``make()`` returns; errors of formulaic become errors of values."""
         errors = needed("formulaic.errors")
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("error", errors.DataMismatchWarning)
             try:
                 return make()
             except errors.DataMismatchWarning as error:
                 raise ValueError(f"table has a level that the documents of the estimate lack: {error}") from error
             except errors.FormulaicError as error:
-                raise ValueError(f"the formula cannot be computed from table: {error}") from error
+                # the cause is shorter than formulaic's message around it
+                raise ValueError(f"the formula cannot be computed from table: {error.__cause__ or error}") from error
 
     def factors(self):
         """Q and R; raises unless the rank is P."""
@@ -150,11 +217,19 @@ class Design:
 
 def columns_of(table):
     """The names of the columns of a data frame or of a dict of columns."""
-    if not hasattr(table, "columns") and not hasattr(table, "keys"):
+    for names in ("column_names", "columns"):  # columns of Arrow are no names
+        if hasattr(table, names):
+            return set(getattr(table, names))
+    if not hasattr(table, "keys"):
         raise ValueError(f"table is a {type(table).__name__}; give a data frame or a dict of columns")
-    return set(table.columns if hasattr(table, "columns") else table.keys())
+    return set(table.keys())
+
+
+def with_used_levels(column):
+    """A column of pandas; a categorical one without the levels that no row has."""
+    return column.cat.remove_unused_categories() if hasattr(column, "cat") else column
 
 
 def typical_value(column):
-    """The median of numbers and dates, the most frequent value otherwise."""
-    return column.median() if column.dtype.kind in "iufM" else column.mode().iloc[0]
+    """The median of numbers, the most frequent value otherwise."""
+    return column.median() if column.dtype.kind in NUMBERS else column.mode().iloc[0]
