@@ -299,11 +299,11 @@ def test_errors_of_counts_and_of_new_tables(estimated):
         effects.table(4)
     sides = {"side": np.where(table["side"], "left", "right"), "year": table["year"]}
     effects = estimate_effect(model, X, sides, "side + s(year, df=3)", n_draws=2)
-    with pytest.raises(ValueError, match="a level that the documents of the estimate lack"):
+    with pytest.raises(ValueError, match="table has 'middle', a level that the documents of the estimate lack"):
         effects.predict({"side": ["middle"]})
     with pytest.raises(ValueError, match="splines are known from"):
         effects.predict({"year": [7.0]})
-    with pytest.raises(ValueError, match="column 'year' of table has 'late'; give numbers"):
+    with pytest.raises(ValueError, match="column 'year' of table has 'late'; give numbers or dates as before"):
         effects.predict({"year": ["late"]})
     effects = estimate_effect(model, X, table, "log(year)", n_draws=2)
     with pytest.raises(ValueError, match=r"the column 'log\(year\)' of the formula is -inf in row 1 of table"):
@@ -330,6 +330,9 @@ def days_of(kind):
         return pytest.importorskip("polars").Series(dates)
     if kind == "arrow":
         return pytest.importorskip("pyarrow").array(dates)
+    if kind == "date32[pyarrow]":
+        pytest.importorskip("pyarrow")
+        return pandas.Series(dates, dtype=kind)
     return {
         "month": days, "ns": days.astype("datetime64[ns]"), "date": dates, "text": texts,
         "datetime": [datetime(day.year, day.month, day.day) for day in dates],
@@ -339,10 +342,11 @@ def days_of(kind):
     }[kind]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "kind",
-    ["month", "ns", "date", "text", "datetime", "moment", "zone", "period", "timestamp", "polars", "arrow"],
-)
+KINDS = ["month", "ns", "date", "text", "datetime", "moment"]
+KINDS += ["zone", "period", "timestamp", "polars", "arrow", "date32[pyarrow]"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_dates_of_any_kind_are_years(kind):
     months = [date(2005 + i // 12, i % 12 + 1, 1) for i in range(200)]
     lengths = [date(day.year + 1, 1, 1) - date(day.year, 1, 1) for day in months]

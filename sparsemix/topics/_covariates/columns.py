@@ -21,11 +21,12 @@ def as_numbers(column):
     """A column of pandas without missing values: dates as years and durations as days, other columns as they are."""
     if str(column.dtype).startswith("period"):
         column = column.dt.to_timestamp()
-    if column.dtype.kind == "M":
+    is_arrow = "[pyarrow]" in str(column.dtype)  # its values are those of Python
+    if column.dtype.kind == "M" and not is_arrow:
         return years_of(column.dt.tz_localize(None).to_numpy("datetime64[us]"))
     if column.dtype.kind == "m":
         return column.to_numpy("timedelta64[us]") / np.timedelta64(1, "D")
-    if column.dtype.kind != "O" or hasattr(column, "cat"):
+    if column.dtype.kind not in "OM" or hasattr(column, "cat"):
         return column
     moments = []
     for value in column:

@@ -38,7 +38,7 @@ def functions():
     return {"s": needed("formulaic.transforms").stateful_transform(spline)}
 
 
-def spline(values, df=None, _state=None, **unknown):
+def spline(values, df=None, *, _state=None, **unknown):
     """B-splines of a number, ``s(x)`` in formulas: cubic, or of a lower degree for fewer than three columns."""
     if unknown:
         raise ValueError(f"s() has no argument {min(unknown)!r}; give df only, such as s(year, df=5)")
@@ -96,7 +96,7 @@ class Design:
     def __init__(self, formula, table, used=None, numbers=None):
         formulaic = needed("formulaic")
         parsed, names = read_formula(formula)
-        self.names, self.values = sorted(names), {}
+        self.names = sorted(names)
         if not self.names:
             raise ValueError(f"formula is {formula!r}, which has no covariate; name a column of table")
         frame = self.frame(table)
@@ -145,13 +145,19 @@ class Design:
             if lacks.any():
                 row = int(np.flatnonzero(lacks)[0])
                 raise ValueError(f"column {name!r} of table has no value in row {row}; give one or leave the row out")
-            is_number = name in self.values and self.values[name].dtype.kind in NUMBERS
-            if is_number or name not in self.values:
-                frame[name] = as_numbers(column)
-            if is_number and frame[name].dtype.kind not in NUMBERS + "b":
-                raise ValueError(f"column {name!r} of table has {column.iloc[0]!r}; give numbers, as in the estimate")
-            frame[name] = with_used_levels(frame[name])
+            frame[name] = with_used_levels(as_numbers(column) if default is None else self.like_before(name, column))
         return frame
+
+    def like_before(self, name, column):
+        """New values of a covariate, as numbers if it was one; raises for others than numbers and for new levels."""
+        old = self.values[name]
+        if old.dtype.kind in NUMBERS:
+            if (found := as_numbers(column)).dtype.kind in NUMBERS + "b":
+                return found
+            raise ValueError(f"column {name!r} of table has {column.iloc[0]!r}; give numbers or dates as before")
+        for level in column[~column.isin(old.unique())][:1]:
+            raise ValueError(f"column {name!r} of table has {level!r}, a level that the documents of the estimate lack")
+        return column
 
     def raw(self, table, default):
         """The covariates as a data frame of what the table has. Columns are read by position."""
