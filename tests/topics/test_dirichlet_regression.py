@@ -94,8 +94,6 @@ def test_blocks_of_rows_change_nothing(monkeypatch):
     whole = fit_rates(*given), sums_of_rates(rows, truth, weight)
     monkeypatch.setattr(dirichlet_regression, "BLOCK", 50)
     parts = fit_rates(*given), sums_of_rates(rows, truth, weight)
-    for found, expected in zip(sum(parts, ()), sum(whole, ()), strict=True):
+    for found, expected in zip((*parts[0], parts[1]), (*whole[0], whole[1]), strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-9)
-    alpha = rates(rows, truth)
-    np.testing.assert_allclose(whole[1][0], alpha.sum(axis=1), rtol=1e-12)
-    np.testing.assert_allclose(whole[1][1], weight @ alpha, rtol=1e-12)
+    np.testing.assert_allclose(whole[1], weight @ rates(rows, truth), rtol=1e-12)

@@ -391,6 +391,27 @@ def test_functions_of_formulaic_keep_their_state():
     assert read_formula("scale(scale) * I(year ** 2) + {2 * scale}")[1] == {"scale", "year"}
 
 
+def test_numbers_in_categories_have_levels_and_no_curve(estimated):
+    model, X = estimated[:2]
+    codes = np.arange(X.shape[0]) % 3 + 2015
+    effects = estimate_effect(model, X, {"code": codes}, "C(code)", n_draws=2)
+    values, is_curve = effects.design.points("code", 25)
+    assert not is_curve
+    assert sorted(values) == [2015, 2016, 2017]
+    assert [label for label, _ in effects._comparisons()] == ["code: 2016 less 2015", "code: 2017 less 2015"]
+
+
+def test_texts_of_pandas_are_categories(estimated):
+    pandas = pytest.importorskip("pandas")
+    model, X = estimated[:2]
+    sides = np.array(["left", "right"])[np.arange(X.shape[0]) % 2]
+    expected = estimate_effect(model, X, {"side": sides}, "side", n_draws=2).estimates
+    frame = pandas.DataFrame({"side": pandas.array(sides, dtype="string")})
+    effects = estimate_effect(model, X, frame, "side", n_draws=2)
+    np.testing.assert_array_equal(effects.estimates, expected)
+    assert effects.predict(frame[:2]).mean.shape == (2, expected.shape[1])
+
+
 def test_levels_without_a_used_document_are_left_out(estimated):
     """A category has a level without rows, and one whose documents have no words."""
     pandas = pytest.importorskip("pandas")

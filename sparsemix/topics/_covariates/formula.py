@@ -113,6 +113,7 @@ class Design:
         frame, options = frame.assign(**self.values), {"output": "numpy", "na_action": "ignore"}
         matrix = self.build(lambda: formulaic.model_matrix(parsed, frame, context=functions(), **options))
         self.spec, self.columns = matrix.model_spec, list(matrix.model_spec.column_names)
+        self.coded = set().union(*map(variables_of, self.spec.factor_contrasts))  # in categories, as C(year)
         self.rows = self.finite(matrix, self.kept)
         self.orthogonal, self.scale = self.factors()
 
@@ -167,6 +168,7 @@ class Design:
                 raise ValueError(f"table has no column {name!r}, which the formula names; it has {sorted(known)}")
             column = table[name] if name in known else default[name]
             if hasattr(column, "isna"):  # of pandas
+                column = column.astype(object) if str(column.dtype).startswith("string") else column
                 columns[name] = getattr(column, "array", column)
             else:
                 convert = getattr(column, "to_list", getattr(column, "to_pylist", None))
@@ -182,7 +184,7 @@ class Design:
         if name not in self.values:
             raise ValueError(f"covariate is {name!r}; give one of {', '.join(map(repr, self.names))}")
         column = self.values[name]
-        if column.dtype.kind in NUMBERS:
+        if column.dtype.kind in NUMBERS and name not in self.coded:
             return column.min() + (column.max() - column.min()) * np.linspace(0, 1, n_points), True
         return column.drop_duplicates().sort_values(), False
 

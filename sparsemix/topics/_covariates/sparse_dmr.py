@@ -384,24 +384,20 @@ class SparseDMR(StochasticTopics):
         spread = np.sqrt(share @ (values - self._center) ** 2)
         binary = np.array([len(np.unique(column)) <= 2 for column in values.T], dtype=bool)
         self._scale = np.where(binary | (spread == 0.0), 1.0, spread)
-        self._given_covariates = values
+        self._given_covariates = values, documents.sample_weight
         return X, documents
 
     def _other_fingerprints(self):
-        return [*super()._other_fingerprints(), fingerprint(self._given_covariates)]
+        return [*super()._other_fingerprints(), fingerprint(self._given_covariates[0])]
 
     def _make_model(self, n_words):
-        n_sweeps = self._params.burn_in + 1
+        n_sweeps, none = self._params.burn_in + 1, (np.empty((0, len(self._center))), None)
+        values, weight = getattr(self, "_given_covariates", none)  # none after a fit, when topics are merged
         first = DenseSampler(n_sweeps, LearningRates(*rule_of(LOCAL_STEP_SIZE)))
         return RegressionModel(
             n_words, sampler=RegressionSampler(n_sweeps), first_sampler=first, dtype=self._table_dtype,
-            n_covariates=len(self._center) + 1, **priors(self._params),
+            covariates=DocumentCovariates.of(self._design(values), weight), **priors(self._params),
         )  # fmt: skip
-
-    def _begin_fit(self, documents, rng, workers, warm):
-        begin = super()._begin_fit(documents, rng, workers, warm)
-        begin.model.covariates = DocumentCovariates.of(self._design(self._given_covariates), begin.rows)
-        return begin
 
     def _refuse_blocks(self):
         raise ValueError("SparseDMR fits documents in memory, because " + NO_STREAM)

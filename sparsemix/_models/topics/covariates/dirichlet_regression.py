@@ -28,13 +28,11 @@ def blocks_of(rows, n_columns):
 
 
 def sums_of_rates(rows, coefficients, weight):
-    """Sums of alpha over topics, (n,), and weighted sums over rows, (K,)."""
-    by_row, by_topic = np.empty(len(rows)), np.zeros(coefficients.shape[1])
-    for block in blocks_of(rows, len(by_topic)):
-        alpha = rates(rows[block], coefficients)
-        by_row[block] = alpha.sum(axis=1)
-        by_topic += weight[block] @ alpha
-    return by_row, by_topic
+    """Weighted sums of alpha over rows, (K,)."""
+    out = np.zeros(coefficients.shape[1])
+    for block in blocks_of(rows, len(out)):
+        out += weight[block] @ rates(rows[block], coefficients)
+    return out
 
 
 def fit_rates(rows, exposure, totals, start, mean, precision, max_steps=MAX_STEPS):

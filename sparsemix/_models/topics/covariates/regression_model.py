@@ -27,31 +27,26 @@ class DocumentCovariates:
         Distinct rows; the first column is one.
     index : ndarray of shape (N,)
         Row of each document.
-    lengths, weight : ndarrays of shape (N,)
-        Tokens and weight of each document.
+    weight : ndarray of shape (G,)
+        Weight of the documents of each row.
     """
 
     rows: np.ndarray
     index: np.ndarray
-    lengths: np.ndarray
     weight: np.ndarray
 
     @classmethod
-    def of(cls, values, documents):
-        """Of ``Documents``, with the covariates of each."""
+    def of(cls, values, weight):
+        """Of the covariates of each document, and weights or None."""
         rows, index = np.unique(values, axis=0, return_inverse=True)
-        weight = np.ones(len(index)) if documents.sample_weight is None else documents.sample_weight
-        return cls(rows, index.ravel(), np.asarray(documents.lengths(), dtype=np.float64), weight)
+        index = index.ravel()
+        return cls(rows, index, np.bincount(index, weight, len(rows)).astype(np.float64))
 
     def priors(self, numbers, coefficients):
         """Distinct rows of some documents, the place of each document's row among them, and alpha of the rows."""
         used, groups = np.unique(self.index[numbers], return_inverse=True)
         rows = self.rows[used]
         return rows, groups.ravel().astype(np.int32), rates(rows, coefficients)
-
-    def sums(self, values):
-        """Weighted sums over the documents of each row."""
-        return np.bincount(self.index, self.weight * values, len(self.rows))
 
 
 class RegressionSampler(GibbsSampler):
@@ -76,29 +71,31 @@ class RegressionModel(StochasticCollapsedModel):
     """Stochastic collapsed model with alpha_dk = exp(x_d' lambda_k) (Mimno and McCallum 2008).
 
     The statistic "tables" is T = sum_d x_d t_d', with the expected tables t_dk = alpha_dk (psi(alpha_dk + N_dk) -
-    psi(alpha_dk)): tokens that are draws from the prior, not repetitions. They hardly change with lambda, so those of
-    different steps can be combined. Given T and the exposures psi(A_d + N_d) - psi(A_d) of all documents, lambda_k is a
-    Poisson regression. ``doc_topic_prior`` is the mean of alpha over documents, which stochastic_model.py uses.
+    psi(alpha_dk)): tokens that are draws from the prior, not repetitions. The statistic "exposure" has, for each
+    distinct row of covariates, the sum of psi(A_d + N_d) - psi(A_d). Both hardly change with lambda, so those of
+    different steps can be combined, and both give each document the same weight, which depends on the steps. Given
+    both, lambda_k is a Poisson regression. ``doc_topic_prior`` is the mean of alpha over documents, which
+    stochastic_model.py uses.
 
     Parameters
     ----------
-    n_covariates : int
-        P, with the constant.
+    covariates : DocumentCovariates
     **settings
         Of StochasticCollapsedModel.
     """
 
-    def __init__(self, n_words, *args, n_covariates, **settings):
+    def __init__(self, n_words, *args, covariates, **settings):
         super().__init__(n_words, *args, **settings)
-        self.coefficients = np.zeros((n_covariates, self.n_components))
+        self.coefficients = np.zeros((covariates.rows.shape[1], self.n_components))
         self.coefficients[0] = np.log(self.doc_topic_prior)
-        self.covariates = None
+        self.covariates = covariates
         self._numbers = {}
 
     def empty_stats(self, rows=None, selection=None):
         """See StochasticCollapsedModel."""
         stats = super().empty_stats(rows, selection)
         stats._by_component["tables"] = np.zeros((self.n_components, len(self.coefficients)))
+        stats._shared["exposure"] = np.zeros(0 if self.covariates is None else len(self.covariates.rows))
         return stats
 
     def local_step(self, x, resp, scratch, numbers=None, memory=None):
@@ -123,6 +120,7 @@ class RegressionModel(StochasticCollapsedModel):
             of, groups, alpha = self.covariates.priors(numbers, coefficients)
             total, tables = alpha.sum(axis=1)[groups], np.zeros((self.n_components, of.shape[1]))
             exposure = weight * (psi(total + x.lengths()) - psi(total))
+            of_rows = np.bincount(self.covariates.index[numbers], exposure, len(self.covariates.rows))
             if tokens is None:  # neutral: documents visited densely leave the coefficients unchanged
                 tables += (np.bincount(groups, exposure)[:, None] * alpha).T @ of
             else:
@@ -133,7 +131,9 @@ class RegressionModel(StochasticCollapsedModel):
                         part.indptr, part.topics, part.values, weight[first:last], alpha, of, groups[first:last], tables
                     )
                     first = last
-            return {"draws": tables[:, 0], "per_prior": exposure @ total / mass, "tables": tables}
+            return {
+                "draws": tables[:, 0], "per_prior": exposure @ total / mass, "tables": tables, "exposure": of_rows,
+            }  # fmt: skip
 
         return compute
 
@@ -150,18 +150,12 @@ class RegressionModel(StochasticCollapsedModel):
 
     def learn_coefficients(self, stats):
         """Newton steps for lambda, then the mass from unseen documents, if there are any."""
-        of = self.covariates
-        alpha_sums, _ = sums_of_rates(of.rows, self.coefficients, np.ones(len(of.rows)))
-        totals = alpha_sums[of.index]
-        exposure = of.sums(psi(totals + of.lengths) - psi(totals))
-        # the statistics are those of earlier steps, and may lack documents that a fit leaves out
-        exposure *= float(stats["per_prior"]) * self.doc_topic_prior.sum() / (exposure @ alpha_sums)
         mean = np.zeros_like(self.coefficients)
         mean[0] = np.log(self.first_priors[0])
         precision = np.full(len(mean), PRECISIONS[1])
         precision[0] = PRECISIONS[0]
         self.coefficients, _ = fit_rates(
-            of.rows, exposure, stats["tables"].T, self.coefficients, mean, precision, max_steps=NEWTON
+            self.covariates.rows, stats["exposure"], stats["tables"].T, self.coefficients, mean, precision, NEWTON
         )
         self.set_mean_prior()
         if self.prior_mass is not None:
@@ -170,9 +164,8 @@ class RegressionModel(StochasticCollapsedModel):
 
     def set_mean_prior(self):
         """Set the mean of alpha over the documents."""
-        share = self.covariates.sums(1.0)
-        _, sums = sums_of_rates(self.covariates.rows, self.coefficients, share)
-        self.doc_topic_prior = sums / share.sum()
+        weight = self.covariates.weight
+        self.doc_topic_prior = sums_of_rates(self.covariates.rows, self.coefficients, weight) / weight.sum()
 
     def renewed(self, n_samples_seen):
         """See StochasticCollapsedModel; without the covariates of the documents."""
