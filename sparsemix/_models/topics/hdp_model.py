@@ -46,7 +46,8 @@ def next_gamma(gamma, tables):
     The optimum of the Chinese restaurant process has gamma [digamma(gamma + m) - digamma(gamma)] topics.
     """
     total, used = tables.sum(), np.count_nonzero(tables > LEAST_TABLES)
-    return float(max(SMALLEST_GAMMA, used / (psi(gamma + total) - psi(gamma)))) if total > 0.0 else gamma
+    rise = psi(gamma + total) - psi(gamma)  # zero for tables that gamma absorbs
+    return float(max(SMALLEST_GAMMA, used / rise)) if rise > 0.0 else gamma
 
 
 def most_probable_gamma(gamma, tables):
