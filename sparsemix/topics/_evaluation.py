@@ -145,9 +145,13 @@ def set_aside(documents, rng, dtype):
         raise ValueError(
             f"early_stopping=True sets aside a tenth of the documents, and X has {X.shape[0]}; give validation_data"
         )
-    order = rng.permutation(X.shape[0])
-    held_out, kept = np.sort(order[:n_held_out]), np.sort(order[n_held_out:])
-    weight = documents.sample_weight
+    return divided(documents, np.sort(rng.permutation(X.shape[0])[:n_held_out]), dtype)
+
+
+def divided(documents, held_out, dtype):
+    """Documents without some rows, which are sorted, and the counts of these rows."""
+    X, weight = documents.X, documents.sample_weight
+    kept = np.setdiff1d(np.arange(X.shape[0]), held_out)
     return Documents(X[kept], None if weight is None else weight[kept], dtype), X[held_out]
 
 

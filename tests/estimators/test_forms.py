@@ -122,8 +122,7 @@ def starts(case):
 
 @over([case for case in with_parameters("init_params") if case.data.sparse])
 def test_unusual_counts_from_every_start_with_few_and_many_components(case):
-    prior = {case.prior: None} if case.has(case.prior) else {}
-    ks = [{"n_components": k} | prior for k in (1, 3, 40)] if case.has("n_components") else [{}]
+    ks = [{"n_components": k, case.prior: None} for k in (1, 3, 40)] if case.has("n_components") else [{}]
     sizes = cycle(case.data.sizes.values())  # each start and number meets two of them, in turn
     for init_params in starts(case):
         for params in ks:
@@ -140,8 +139,7 @@ def test_unusual_counts_from_every_start_with_few_and_many_components(case):
 def test_one_component_is_all(case):
     rows = case.data.rows
     params = {"n_components" if case.has("n_components") else "max_components": 1}
-    params |= {"init_params": "random"} if case.can("topic_table") else {}
-    params |= {case.prior: 0.3} if case.has(case.prior) else {}
+    params |= {case.prior: 0.3, "init_params": "random"} if case.can("topic_table") else {}
     params |= {"candidates": "all"} if case.has("candidates") else {}
     params |= {"merge_criterion": None, "prune_threshold": None} if case.has("prune_threshold") else {}
     est = case.make(**params).fit(rows)

@@ -6,18 +6,18 @@ from typing import Any, Self
 import numpy as np
 
 from sparsemix._compat import Interval, StrOptions, _fit_context, with_callbacks
-from sparsemix._engine.documents import Documents, canonical
+from sparsemix._engine.documents import canonical
 from sparsemix._estimator.absent import Absent
 from sparsemix._estimator.base import published
 from sparsemix._estimator.input.checks import check_counts
-from sparsemix._models.topics.gibbs_sampler import DENSE_SUMS
 from sparsemix._models.topics.hdp_model import HDPModel
 from sparsemix._typing import Folder, RowsLike, Seed, Weights
 from sparsemix.topics._collapsed import assemble_stochastic
 from sparsemix.topics._collapsed.merges import merged_topics
 from sparsemix.topics._collapsed.stochastic_topics import StochasticTopics
 from sparsemix.topics._collapsed.unseen_documents import LEAST, SHARE, TOKENS
-from sparsemix.topics._parameters import MOST_VISITS, OF_STEPS, OF_TOPICS
+from sparsemix.topics._evaluation import divided
+from sparsemix.topics._parameters import FIXED_ONLINE, OF_ONLINE
 
 NO_STREAM = "it merges topics by samples of documents; call fit with all of them, or use SparseSCVB0LDA for streams"
 
@@ -136,20 +136,10 @@ class SparseHDP(StochasticTopics):
     """
 
     _parameter_constraints: dict = {  # noqa: RUF012
-        **{name: kinds for name, kinds in OF_TOPICS.items() if name not in ("doc_topic_prior", "warm_start")},
-        "batch_size": OF_STEPS["batch_size"],
-        "burn_in": [Interval(numbers.Integral, 0, MOST_VISITS, closed="both")],
-        "n_averaged_iter": [Interval(numbers.Integral, 0, None, closed="left"), None],
-        "n_components": [Interval(numbers.Integral, 1, DENSE_SUMS, closed="both")],
+        **OF_ONLINE,
         "topic_word_prior": [Interval(numbers.Real, 0, None, closed="neither"), StrOptions({"learned"}), None],
-        "init_params": [StrOptions({"em", "random", "uniform", "bregman"}), "array-like"],
-        "max_iter": [Interval(numbers.Integral, 0, None, closed="left"), None],
     }
-    _fixed_params = StochasticTopics._fixed_params | {
-        "doc_topic_prior": "learned", "sampler": "gibbs", "local_step_size": None, "learning_method": "online",
-        "mini_epoch": None, "total_samples": None, "step_size": (1.0, 0.51), "early_stopping": "auto",
-        "warm_start": False,
-    }  # fmt: skip
+    _fixed_params = FIXED_ONLINE
     _state_classes = (*StochasticTopics._state_classes, HDPModel)
     partial_fit, expected_stats = Absent(NO_STREAM), Absent(NO_STREAM)
     update_from_stats, row_memory = Absent(NO_STREAM), Absent(NO_STREAM)
@@ -257,11 +247,8 @@ def set_aside(documents, rng, dtype):
 
     Fewer than LEAST do not tell, and then none is set aside.
     """
-    X, weight = documents.X, documents.sample_weight
+    X = documents.X
     order = rng.permutation(np.flatnonzero(np.diff(canonical(X).indptr) > 1))
     wanted = min(SHARE * len(order), max(LEAST, TOKENS * documents.mass / documents.word_totals().sum()))
     held_out = np.sort(order[: int(wanted) if wanted >= LEAST else 0])
-    if not len(held_out):
-        return documents, X[held_out]
-    kept = np.setdiff1d(np.arange(len(documents)), held_out)
-    return Documents(X[kept], None if weight is None else weight[kept], dtype), X[held_out]
+    return divided(documents, held_out, dtype) if len(held_out) else (documents, X[held_out])

@@ -1,14 +1,13 @@
 """SparseDMR: topics whose prior in a document depends on covariates of the document."""
 
-import numbers
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from sparsemix._compat import Interval, StrOptions, _fit_context, with_callbacks
-from sparsemix._engine.schedules import LearningRates, rule_of
+from sparsemix._compat import _fit_context, with_callbacks
 from sparsemix._estimator.absent import UNFITTED, Absent
 from sparsemix._estimator.base import published
 from sparsemix._estimator.input.checks import check_counts
@@ -20,14 +19,11 @@ from sparsemix._models.topics.covariates.regression_model import (
     RegressionModel,
     RegressionSampler,
 )
-from sparsemix._models.topics.dense_sampler import DenseSampler
-from sparsemix._models.topics.gibbs_sampler import DENSE_SUMS
 from sparsemix._typing import Folder, RowsLike, Seed, Weights
 from sparsemix.metrics._completion import hidden_tokens, per_token
-from sparsemix.topics._assemble import priors
-from sparsemix.topics._collapsed.assemble_stochastic import LOCAL_STEP_SIZE
+from sparsemix.topics._collapsed import assemble_stochastic
 from sparsemix.topics._collapsed.stochastic_topics import StochasticTopics
-from sparsemix.topics._parameters import MOST_VISITS, OF_STEPS, OF_TOPICS
+from sparsemix.topics._parameters import FIXED_ONLINE, OF_ONLINE
 
 NO_STREAM = (
     "it learns coefficients from the covariates of all documents; call fit with all of them, or use SparseSCVB0LDA for "
@@ -151,20 +147,8 @@ class SparseDMR(StochasticTopics):
     ((10, 1), (2, 10))
     """
 
-    _parameter_constraints: dict = {  # noqa: RUF012
-        **{name: kinds for name, kinds in OF_TOPICS.items() if name not in ("doc_topic_prior", "warm_start")},
-        "batch_size": OF_STEPS["batch_size"],
-        "burn_in": [Interval(numbers.Integral, 0, MOST_VISITS, closed="both")],
-        "n_averaged_iter": [Interval(numbers.Integral, 0, None, closed="left"), None],
-        "n_components": [Interval(numbers.Integral, 1, DENSE_SUMS, closed="both")],
-        "init_params": [StrOptions({"em", "random", "uniform", "bregman"}), "array-like"],
-        "max_iter": [Interval(numbers.Integral, 0, None, closed="left"), None],
-    }
-    _fixed_params = StochasticTopics._fixed_params | {
-        "doc_topic_prior": "learned", "sampler": "gibbs", "local_step_size": None, "learning_method": "online",
-        "mini_epoch": None, "total_samples": None, "step_size": (1.0, 0.51), "early_stopping": "auto",
-        "warm_start": False,
-    }  # fmt: skip
+    _parameter_constraints: dict = OF_ONLINE
+    _fixed_params = FIXED_ONLINE
     _state_classes = (*StochasticTopics._state_classes, RegressionModel, RegressionSampler)
     partial_fit, expected_stats = Absent(NO_STREAM), Absent(NO_STREAM)
     covariate_names_in_ = Absent(no_names)
@@ -353,8 +337,9 @@ class SparseDMR(StochasticTopics):
         if covariates is None:
             return None
         check_is_fitted(self)
-        check_one_each(covariates_of(covariates), X.shape[0] if hasattr(X, "shape") else len(X))
-        return self.prior_of(covariates)
+        priors = self.prior_of(covariates)
+        check_one_each(priors, X.shape[0] if hasattr(X, "shape") else len(X))
+        return priors
 
     def _design(self, covariates):
         """Standardised covariates after a column of ones, (n, P + 1)."""
@@ -391,13 +376,11 @@ class SparseDMR(StochasticTopics):
         return [*super()._other_fingerprints(), fingerprint(self._given_covariates[0])]
 
     def _make_model(self, n_words):
-        n_sweeps, none = self._params.burn_in + 1, (np.empty((0, len(self._center))), None)
-        values, weight = getattr(self, "_given_covariates", none)  # none after a fit, when topics are merged
-        first = DenseSampler(n_sweeps, LearningRates(*rule_of(LOCAL_STEP_SIZE)))
-        return RegressionModel(
-            n_words, sampler=RegressionSampler(n_sweeps), first_sampler=first, dtype=self._table_dtype,
-            covariates=DocumentCovariates.of(self._design(values), weight), **priors(self._params),
-        )  # fmt: skip
+        none = np.empty((0, len(self._center))), None  # after a fit, when topics are merged
+        values, weight = getattr(self, "_given_covariates", none)
+        covariates = DocumentCovariates.of(self._design(values), weight)
+        model_class = partial(RegressionModel, covariates=covariates)
+        return assemble_stochastic.make_model(self._params, n_words, self._table_dtype, model_class)
 
     def _refuse_blocks(self):
         raise ValueError("SparseDMR fits documents in memory, because " + NO_STREAM)

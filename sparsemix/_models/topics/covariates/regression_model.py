@@ -79,13 +79,15 @@ class RegressionModel(StochasticCollapsedModel):
 
     Parameters
     ----------
+    sampler : GibbsSampler
+        Its sweeps are those of the ``RegressionSampler`` of the model.
     covariates : DocumentCovariates
     **settings
         Of StochasticCollapsedModel.
     """
 
-    def __init__(self, n_words, *args, covariates, **settings):
-        super().__init__(n_words, *args, **settings)
+    def __init__(self, n_words, *, sampler, covariates, **settings):
+        super().__init__(n_words, sampler=RegressionSampler(sampler.n_sweeps), **settings)
         self.coefficients = np.zeros((covariates.rows.shape[1], self.n_components))
         self.coefficients[0] = np.log(self.doc_topic_prior)
         self.covariates = covariates
