@@ -146,7 +146,7 @@ class TopicsOverTime:
     (10, 25)
     """
 
-    def __init__(self, slices, drift, discount):
+    def __init__(self, slices: Any, drift: Any, discount: Array) -> None:
         self.model, self._slices, self._halves = drift.model, slices, drift.halves
         self.slices_, self.n_documents_ = slices.labels, np.array(drift.n_documents)
         self.counts_, self.discount_ = drift.counts, discount
