@@ -1,41 +1,49 @@
 """Visits of blocks by the workers of a Dask cluster, with the same bits as in one process.
 
-Any worker may fail. A visit is a plain task, whose arguments are the source of its blocks and the remembered data of
-their rows. Other tasks add statistics in the order of a fixed tree, and only the root returns to the client. A task may
-visit several small blocks; it adds their statistics if they form a branch of the tree. Each process keeps a ``Replica``
-of the fit. It repeats the missing global steps from their statistics, which are small, so that no model is sent in a
-round. Bases and statistics are held by tasks that Dask can run again. If a worker dies, another worker runs its tasks
-with the same arguments.
+Any worker may fail. A visit is a plain task, whose arguments are the source of its blocks and what its worker lacks.
+Other tasks add statistics in the order of a fixed tree, from worker to worker. The root is what every worker needs for
+the next step: workers fetch it from each other, and repeat the step, so that no model is sent in a round. The client
+reads the root too, and the remembered data of the rows, which a worker keeps as well. A task that finds too little on
+its worker is repeated with a complete state, which the client always has. A task may visit several small blocks; it
+adds their statistics if they form a branch of the tree.
 """
 
 import contextlib
 import math
-import pickle
-import threading
-import time
 import uuid
-from collections import OrderedDict
 
-import cloudpickle
 import dask
 import numpy as np
-from distributed import KilledWorker, get_worker
+from distributed import KilledWorker
 
-from sparsemix._engine.loop import advance
-from sparsemix._engine.rounds.tree import Tree, branches, reduced
-from sparsemix._engine.threads import Workers
-from sparsemix._estimator.blockwise import LocalExecutor, block_named, named
-from sparsemix._kernels.vectors import _simd
-from sparsemix._version import __version__
-from sparsemix.blocks._data import DelayedBlocks, block_of
+from sparsemix._engine.rounds.tree import branches, reduced
+from sparsemix._estimator.blockwise import LocalExecutor, block_named
+from sparsemix.blocks import _replica
+from sparsemix.blocks._data import DelayedBlocks
+from sparsemix.blocks._replica import (
+    BEHIND,
+    Checked,
+    FitState,
+    Frozen,
+    added,
+    forget,
+    look,
+    part_of,
+    raw_from,
+    same,
+    visit,
+    worker_named,
+)
 from sparsemix.blocks._workers import WorkerWatch
 
-# Rounds between bases; a worker that joins late repeats at most this many steps.
-ROUNDS_OF_BASE = 16
+# Rounds until the client sends the statistics of a step: tasks of earlier rounds are then forgotten.
+ROUNDS_OF_TASKS = 16
+# Steps that a worker can miss without a complete state.
+MOST_DELTAS = 4
 # Overhead of a task in seconds; longest duration of a task with several blocks, which a failure would lose.
 TASK_SECONDS, MOST_SECONDS = 0.01, 1.0
-# Fits that a process keeps at once.
-MOST_REPLICAS = 4
+# Seconds to connect to a worker.
+CONNECT_SECONDS = 2.0
 
 
 class DaskExecutor(LocalExecutor):
@@ -54,23 +62,28 @@ class DaskExecutor(LocalExecutor):
         self._client, self._watch = client, WorkerWatch(client, worker_timeout)
         self._blocks = {}  # numbers of the blocks of each task of the last round
         self._run = uuid.uuid4().hex
-        self._futures, self._base, self._deltas, self._version = {}, None, [], 0
+        self._futures, self._direct = {}, False
+        self._version, self._n_chained = 0, 0  # of the fit's state; rounds whose tasks Dask remembers
+        self._deltas = []  # (version after it, schedule's step, task with its statistics) of the last steps
+        self._root = self._state = None  # tasks with the last statistics, and with the complete state
+        self._replicas, self._sent = {}, {}  # version at each worker; by unit: visits, memory, and the worker with it
         self._changed = None
         self._seconds = np.inf  # per visit, in the last round
 
     def __enter__(self):
-        # no warning of large arguments: bases, and blocks that only the client can read, are sent as arguments
+        # no warning of large arguments: states, and blocks that only the client can read, are sent as arguments
         self._settings = dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"})
         self._settings.__enter__()
         try:
             self._watch.check_package()
+            self._direct = reaches_workers(self._client)
         except BaseException:
             self._settings.__exit__(None, None, None)
             raise
         return self
 
     def __exit__(self, *exception):
-        self._futures, self._base, self._deltas = {}, None, []
+        self._futures, self._deltas = {}, []
         self._settings.__exit__(*exception)
         with contextlib.suppress(Exception):  # dead workers or a closed client
             self._client.run(forget, self._run, on_error="ignore")
@@ -82,13 +95,13 @@ class DaskExecutor(LocalExecutor):
         key = f"sparsemix-{function.__name__}-{uuid.uuid4().hex}"
         return self._client.submit(function, *arguments, key=key, pure=False, **options)
 
-    def _held(self, name, make):
+    def _held(self, name, make, place):
         """A task that holds the result of ``make()``, which is called once."""
         if name not in self._futures:
-            self._futures[name] = self._submit(same, Frozen(make()))
+            self._futures[name] = self._submit(same, Frozen(make()), **place)
         return self._futures[name]
 
-    def _source(self, number):
+    def _source(self, number, place):
         """Source of a block: the reader if workers can use it, else a task that holds the checked block."""
         data = self.job.data
         if isinstance(data, DelayedBlocks):
@@ -96,36 +109,34 @@ class DaskExecutor(LocalExecutor):
                 self._futures[number] = self._client.compute(data.delayed[number])
             return self._futures[number]
         if data.portable:
-            return self._held("data", lambda: data)
+            return self._held("data", lambda: data, {})
         if self.job.form is not None:
             self._futures.pop((number, None), None)  # the block in its own form
-        return self._held((number, self.job.form), lambda: Checked(self.job.block(number)))
+        return self._held((number, self.job.form), lambda: Checked(self.job.block(number)), place)
 
-    def _weight(self, number):
+    def _weight(self, number, place):
         weights = self.job.sample_weight
-        return None if weights is None else self._held(("weight", number), lambda: weights[number])
+        return None if weights is None else self._held(("weight", number), lambda: weights[number], place)
 
-    def _tasks(self, function, parts, *arguments):
-        """A task for each list of blocks: ``function(numbers, sources, weights, *arguments of the task)``.
+    def _places(self, parts):
+        """A worker for each list of blocks: neighbouring lists share one, and each has about as many."""
+        workers = sorted(self._client.nthreads()) or [None]
+        n = max(len(parts), len(workers))
+        return [workers[i * len(workers) // n] for i in range(len(parts))]
 
-        Neighbouring lists go to the same worker, about the same number to each. Other workers may take over.
-        """
-        workers = sorted(self._client.nthreads())
-        tasks, self._blocks = [], {}
-        for i, (numbers, own) in enumerate(zip(parts, zip(*arguments, strict=True), strict=True)):
-            place = {}
-            if workers:
-                place = {"workers": [workers[i * len(workers) // len(parts)]], "allow_other_workers": True}
-            sources, weights = [self._source(n) for n in numbers], [self._weight(n) for n in numbers]
-            tasks.append(self._submit(function, list(numbers), sources, weights, *own, **place))
-            self._blocks[tasks[-1].key] = sorted(set(numbers))
-        return tasks
+    def _task(self, function, numbers, place, *arguments):
+        """``function(numbers, sources, weights, *arguments)``, at a worker if others do not take it over."""
+        place = {} if place is None else {"workers": [place], "allow_other_workers": True}
+        sources, weights = [self._source(n, place) for n in numbers], [self._weight(n, place) for n in numbers]
+        task = self._submit(function, list(numbers), sources, weights, *arguments, **place)
+        self._blocks[task.key] = sorted(set(numbers))
+        return task
 
     def _gather(self, futures):
         """Results of tasks; an error names the blocks of a task that killed its workers."""
         self._watch.wait(futures)
         try:
-            return self._client.gather(futures)
+            return self._client.gather(futures, direct=self._direct)
         except KilledWorker as error:
             numbers = self._blocks.get(error.task, [])
             task = f"block {numbers[0]}" if len(numbers) == 1 else f"one of the blocks {', '.join(map(str, numbers))}"
@@ -144,50 +155,89 @@ class DaskExecutor(LocalExecutor):
     def over_blocks(self, name, *arguments):
         """The sum over all blocks of the results of a method of the job."""
         numbers = range(len(self.job.data))
-        task = self._submit(same, Frozen((self._run, self.job, name, arguments, signature())))
-        return self._gather([self._sum(self._tasks(look, [[n] for n in numbers], [task] * len(numbers)))])[0]
+        task = self._submit(same, Frozen((self._run, self.job, name, arguments, _replica.signature())))
+        self._blocks = {}
+        tasks = [self._task(look, [n], place, task) for n, place in zip(numbers, self._places(numbers), strict=True)]
+        return self._gather([self._sum(tasks)])[0].thaw()
 
     # -- learning
 
     def begin(self, begin, monitor, resumed=None):
         """Begin or resume a fit or restart."""
-        self._base, self._deltas, self._changed = None, [], None
+        self._renew(None)
+        self._sent = {}
         return super().begin(begin, monitor, resumed)
 
     def changed(self, stats):
-        """Note changed statistics, so that workers get a new base before the next step."""
-        self._base, self._changed = None, stats
+        """Note changed statistics, so that workers get a complete state before the next step."""
+        self._renew(stats)
+
+    def _renew(self, stats):
+        """A new version of the state, which no worker has."""
+        self._version += 1
+        self._deltas, self._replicas, self._changed = [], {}, stats
 
     def collect(self, model, rows, selection, workers, following=None):
         """Statistics of a step."""
-        if self._base is None or len(self._deltas) >= ROUNDS_OF_BASE:
-            begin = self._begin
-            stats = next(s for s in (self._changed, self._monitor.stats, begin.stats) if s is not None)
-            state = FitState(self.job, model, stats, begin.schedule)
-            self._version += 1
-            self._base = self._submit(same, Base(self._run, self._version, signature(), Frozen(state)))
-            self._deltas, self._changed = [], None
         new = super().collect(model, rows, selection, workers, following)
-        self._deltas.append(self._submit(same, Frozen((self._begin.schedule.current, new))))
+        self._version, self._changed = self._version + 1, None
+        self._deltas = [*self._deltas, (self._version, self._begin.schedule.current, self._root)][-MOST_DELTAS:]
         return new
 
     def visits(self, model, units, workers):  # noqa: ARG002
         """The sum of the statistics of some units. Updates the remembered data of their rows."""
         parts = branches(units, branch_size(len(units), len(self._client.nthreads()), self._seconds))
-        numbers = [[self.plan.units[u][0] for u in part] for part in parts]
-        memories = [Frozen([self.memories[u] for u in part]) for part in parts]
-        fit = (self._base, list(self._deltas), self.n_visited, len(units) == 1)
-        tasks = self._tasks(visit, numbers, [[self.plan.units[u] for u in part] for part in parts], memories,
-                            [fit] * len(parts))  # fmt: skip
-        total = self._sum([self._submit(statistics, task) for task in tasks])
-        kept = [self._submit(remains, task) for task in tasks]
-        # gather both in one call: a message takes longer than the tasks
-        total, *kept = self._gather([total, *kept])
-        for part, (memory, _) in zip(parts, kept, strict=True):
+        places, tasks, self._state = self._places(parts), [None] * len(parts), None
+        self._blocks, lacking, complete = {}, range(len(parts)), False
+        while len(lacking):
+            for i in lacking:
+                tasks[i] = self._visit(model, parts[i], places[i], complete, alone=len(units) == 1)
+            self._root = self._sum([self._submit(part_of, task, 0) for task in tasks])
+            # gather all in one call: a message takes longer than the tasks
+            total, *kept = self._gather([self._root, *(self._submit(part_of, task, 1) for task in tasks)])
+            lacking, complete = [i for i, each in enumerate(kept) if each == BEHIND], True
+            if total == BEHIND and not lacking:  # a worker with a sum died, and its visits were repeated
+                lacking = range(len(parts))
+        self._n_chained += 1
+        if self._state is not None or self._n_chained == ROUNDS_OF_TASKS:
+            self._root, self._n_chained, self._state = self._submit(same, total), 0, None
+        for part, (address, memory, _) in zip(parts, kept, strict=True):
+            self._replicas[address] = self._version
             for u, remembered in zip(part, memory.thaw(), strict=True):
                 self.memories[u] = remembered
-        self._seconds = sum(seconds for _, seconds in kept) / len(units)
-        return total
+                self._sent[u] = self._n_visits(u) + 1, remembered, address
+        self._seconds = sum(seconds for *_, seconds in kept) / len(units)
+        return total.thaw()
+
+    def _visit(self, model, part, place, complete, alone):
+        """A task that visits units, with what its worker lacks, or with everything."""
+        units = [self.plan.units[u] for u in part]
+        fit = self._run, self._version, _replica.signature(), self.n_visited, alone
+        memories = [(self._n_visits(u), self._memory(u, None if complete else place)) for u in part]
+        return self._task(visit, [unit[0] for unit in units], place, units, memories, fit,
+                          *self._steps(model, None if complete else place))  # fmt: skip
+
+    def _steps(self, model, place):
+        """The complete state, or the steps that a worker lacks."""
+        has = self._replicas.get(place, -1)
+        deltas = [delta for delta in self._deltas if delta[0] > has]
+        if has + len(deltas) == self._version:
+            return None, deltas
+        if self._state is None:
+            begin = self._begin
+            stats = next(s for s in (self._changed, self._monitor.stats, begin.stats) if s is not None)
+            self._state = self._submit(same, Frozen(FitState(self.job, model, stats, begin.schedule)))
+        return self._state, []
+
+    def _n_visits(self, u):
+        """Visits of a unit so far."""
+        return self._sent[u][0] if u in self._sent else 0
+
+    def _memory(self, u, place):
+        """The row memory of a unit; None if a worker has it."""
+        _, memory, holder = self._sent.get(u, (0, None, None))
+        has = holder is not None and holder == place and memory is self.memories[u]
+        return None if has else Frozen(self.memories[u])
 
 
 def branch_size(n_units, n_workers, seconds):
@@ -200,177 +250,20 @@ def branch_size(n_units, n_workers, seconds):
     return min((size for size in sizes if size == 1 or size * seconds <= MOST_SECONDS), key=round_seconds)
 
 
-class Frozen:
-    """A pickled value: later changes do not affect it, and Dask does not inspect it."""
+def reaches_workers(client):
+    """Whether the client can connect to workers; if not, the scheduler passes results on."""
+    if client.direct_to_workers is not None:
+        return client.direct_to_workers
+    address = next(iter(client.nthreads()))
 
-    def __init__(self, value):
-        try:
-            self._bytes = pickle.dumps(value, protocol=5)
-        except (pickle.PicklingError, AttributeError, TypeError):  # functions defined in a session
-            self._bytes = cloudpickle.dumps(value)
+    async def reach():
+        client.rpc.reuse(address, await client.rpc.connect(address, timeout=CONNECT_SECONDS))
 
-    def thaw(self):
-        """A new copy of the value."""
-        return pickle.loads(self._bytes)
-
-
-class Base:
-    """State of a fit at some step, from which replicas start."""
-
-    def __init__(self, run, version, signed, state):
-        self.run, self.version, self.signed, self.state = run, version, signed, state
-
-
-class FitState:
-    """The job, and everything that a step changes."""
-
-    def __init__(self, job, model, stats, schedule):
-        self.job, self.model, self.stats, self.schedule = job, model, stats, schedule
-
-
-class Replica:
-    """Copy of a fit in a worker process, used by one visit at a time, with the last block that it read."""
-
-    def __init__(self):
-        self.lock = threading.Lock()
-        self.version, self.state, self.n_steps = None, None, 0
-        self._last = None, None
-
-    def catch_up(self, base, deltas, split):
-        """Repeat the missing steps; start from the base if it is new."""
-        if self.version != base.version or self.n_steps > len(deltas):
-            self.version, self.state, self.n_steps = base.version, base.state.thaw(), 0
-        state = self.state
-        for delta in deltas[self.n_steps :]:
-            state.schedule.current, new = delta.thaw()
-            state.stats = advance(state.model, state.schedule, state.stats, new, split)
-            self.n_steps += 1
-        return state
-
-    def rows(self, job, number, source):
-        """Checked rows of a block; the last block is cached."""
-        key = number, job.form
-        if self._last[0] != key:
-            self._last = None, None
-            value = raw_from(number, source)
-            self._last = key, value.rows if isinstance(value, Checked) else job.checked(number, value)
-        return self._last[1]
-
-
-class Checked:
-    """Rows of a block that the client has checked."""
-
-    def __init__(self, rows):
-        self.rows = rows
-
-
-_replicas = OrderedDict()
-_lock = threading.Lock()
-
-
-def replica_of(run):
-    """The replica of a fit in this process; the oldest replicas are dropped."""
-    with _lock:
-        replica = _replicas.pop(run, None) or Replica()
-        _replicas[run] = replica
-        while len(_replicas) > MOST_REPLICAS:
-            _replicas.popitem(last=False)
-        return replica
-
-
-def forget(run):
-    """Drop the replica of a finished fit."""
-    with _lock:
-        _replicas.pop(run, None)
-
-
-# -- functions of tasks
-
-
-def look(numbers, sources, weights, task):
-    """Run a method of the job on a block."""
-    run, job, name, arguments, signed = task.thaw()
-    check_signature(signed)
-    replica = replica_of(run)
-    with worker_named(), replica.lock, Workers(threads()) as workers:
-        X = replica.rows(job, numbers[0], sources[0])
-        return getattr(job, name)(numbers[0], X, thawed(weights[0]), workers, *arguments)
-
-
-def visit(numbers, sources, weights, units, memories, fit):
-    """Visit parts of blocks: sum of statistics as a branch of the tree, remembered data of rows, seconds."""
-    base, deltas, n_visited, alone = fit
-    check_signature(base.signed)
-    replica, memories, tree = replica_of(base.run), memories.thaw(), Tree()
-    with worker_named(), replica.lock, Workers(threads()) as workers:
-        state = replica.catch_up(base, deltas, workers.split)
-        started = time.perf_counter()
-        for number, source, weight, unit, memory in zip(numbers, sources, weights, units, memories, strict=True):
-            X = replica.rows(state.job, number, source)
-            tree.push(state.job.visit(unit, X, thawed(weight), state.model, n_visited, memory, workers, alone))
-        seconds = time.perf_counter() - started
-    return tree.total(), Frozen(memories), seconds
-
-
-@contextlib.contextmanager
-def worker_named():
-    """Name the worker in the message of every error."""
     try:
-        yield
-    except Exception as error:
-        raise named(error, f"worker {get_worker().address}") from error
-
-
-def statistics(visited):
-    """The statistics in the result of a visit."""
-    return visited[0]
-
-
-def remains(visited):
-    """The result of a visit without the statistics."""
-    return visited[1:]
-
-
-def added(left, right):
-    """Sum of two statistics; copies the left one, because Dask may need its value again."""
-    return pickle.loads(pickle.dumps(left)).add(right)
-
-
-def same(value):
-    """Identity, for a task that holds a value."""
-    return value
-
-
-def thawed(value):
-    """Thaw a frozen value; return any other value unchanged."""
-    return value.thaw() if isinstance(value, Frozen) else value
-
-
-def raw_from(number, source):
-    """A block as it was given: from a reader, a frozen value, or the result of another task."""
-    value = thawed(source)
-    return value.raw(number) if hasattr(value, "portable") else block_of(value)
-
-
-def threads():
-    """Threads of this worker; results do not depend on them."""
-    return get_worker().state.nthreads
-
-
-def signature():
-    """Versions and instruction set, which must be equal on all machines for equal bits."""
-    return {"sparsemix": __version__, "numpy": np.__version__, "instruction set": _simd.instruction_set()}
-
-
-def check_signature(signed):
-    """Raise if the client has other versions or another instruction set."""
-    own = signature()
-    for name, value in signed.items():
-        if own[name] != value:
-            raise RuntimeError(
-                f"worker {get_worker().address} has {name} {own[name]}, and the client has {value}; install the same "
-                "versions, and use processors of one kind"
-            )
+        client.sync(reach)
+    except (OSError, TimeoutError):  # no route, or a worker that has just died
+        return False
+    return True
 
 
 def delayed_results(function, estimator, data, watch):

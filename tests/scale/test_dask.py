@@ -134,6 +134,48 @@ def test_blocks_of_a_task_change_no_bit(name, client, monkeypatch):
     assert next(sizes)
 
 
+@pytest.mark.parametrize("name", ["scvb0 large steps", "mixture births lists", "lda memoized priors"])
+def test_visits_at_unexpected_workers_change_no_bit(name, client, monkeypatch):
+    """Workers that take tasks over lack steps and row memories; the client repeats their tasks with everything."""
+    from sparsemix.blocks._cluster import DaskExecutor
+
+    X, rng, complete = rows_for(CASES[name]), np.random.default_rng(0), []
+    est = clone(CASES[name]).set_params(max_iter=4)
+    whole = blocks.fit(clone(est), cut(X), steps=2)
+    task, one_visit = DaskExecutor._task, DaskExecutor._visit
+
+    def moved(self, function, numbers, _, *arguments):
+        return task(self, function, numbers, rng.choice(sorted(self._client.nthreads())), *arguments)
+
+    def noted(self, model, part, place, is_complete, **options):
+        complete.append(is_complete)
+        return one_visit(self, model, part, place, is_complete, **options)
+
+    monkeypatch.setattr(DaskExecutor, "_task", moved)
+    monkeypatch.setattr(DaskExecutor, "_visit", noted)
+    assert_same_bits(whole, blocks.fit(est, cut(X), steps=2, client=client), X)
+    assert {True, False} == set(complete)
+
+
+def test_the_client_sends_the_state_and_each_row_memory_once(monkeypatch):
+    """Later rounds find both at the worker."""
+    from sparsemix.blocks import _cluster, _replica
+
+    sent, thread, make = [], threading.get_ident(), _replica.Frozen.__init__
+
+    def noted(self, value):
+        make(self, value)
+        if threading.get_ident() == thread:
+            sent.append(type(value).__name__)
+
+    monkeypatch.setattr(_replica.Frozen, "__init__", noted)
+    monkeypatch.setattr(_cluster, "branch_size", lambda *_: 1)
+    with cluster(1) as some, dd.Client(some) as client:
+        blocks.fit(lda(batch_size=100, max_iter=8), blocks.from_arrays(COUNTS, rows=50), client=client)
+    assert sent.count("FitState") == 1
+    assert sent.count("DocumentMemory") == 8
+
+
 def test_weights_travel(client):
     weight = np.random.default_rng(0).integers(0, 3, len(ROWS)).astype(float)
     here, there = (blocks.fit(mixture(), cut(ROWS), sample_weight=weight, client=c) for c in (None, client))
@@ -171,13 +213,13 @@ def test_blocks_that_change_their_sizes_are_named(client):
 
 
 def test_another_version_or_processor_is_named(client, monkeypatch):
-    from sparsemix.blocks import _cluster as executor
+    from sparsemix.blocks import _cluster, _replica
 
-    other, own = executor.signature() | {"instruction set": "abacus"}, executor.signature
+    other, own = _replica.signature() | {"instruction set": "abacus"}, _replica.signature
     test_thread = threading.get_ident()
-    monkeypatch.setattr(executor.DaskExecutor, "collect", lambda *_: pytest.fail("the first look is refused"))
+    monkeypatch.setattr(_cluster.DaskExecutor, "collect", lambda *_: pytest.fail("the first look is refused"))
     # These workers are threads of this process, and a task of an earlier test may still run in one of them.
-    monkeypatch.setattr(executor, "signature", lambda: other if threading.get_ident() == test_thread else own())
+    monkeypatch.setattr(_replica, "signature", lambda: other if threading.get_ident() == test_thread else own())
     with pytest.raises(RuntimeError, match=r"worker \S+ has instruction set \S+, and the client has abacus"):
         blocks.fit(mixture(), cut(ROWS), client=client)
 
@@ -191,12 +233,13 @@ def test_an_asynchronous_client_is_refused():
 
 
 def test_nothing_of_a_fit_stays(client):
-    from sparsemix.blocks import _cluster as executor
+    from sparsemix.blocks._replica import _replicas
 
     before = set(client.futures)  # errors of other tests may hold some
-    executor._replicas.clear()
+    _replicas.clear()
     blocks.fit(lda(max_iter=1), cut(COUNTS), client=client)
-    assert not executor._replicas  # these workers are threads of this process
+    assert _replicas  # these workers are threads of this process
+    assert not any(_replicas.values())
     gc.collect()
     assert set(client.futures) <= before
 
