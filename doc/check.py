@@ -1,10 +1,12 @@
-"""Checks a built site: every internal link leads somewhere, and no page is wider than its window.
+"""Checks a built site: every internal link leads somewhere, and nothing of a page is cut at the edge.
 
 python doc/check.py doc/_build/html
 
 Widths are measured by a Chromium on the path, at 1280 and 390 pixels, in light mode; without one only links are
 checked. The pages are served on this machine, and one page opens each of them in frames and sends back what it
-measures.
+measures. A page that is wider than its window is a fault, and so is an element that is wider than what scrolls or
+hides it: a reader sees a part of such a table and does not know it. At 390 pixels code and displayed formulas may
+scroll, as their lines lose their meaning when they break; tables may not.
 """
 
 import argparse
@@ -23,10 +25,15 @@ from urllib.parse import unquote, urlsplit
 WIDTHS = (1280, 390)
 TIMEOUT = 600
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-# Elements that end to the right of the window, unless something around them scrolls or hides what is beyond its edge.
+# What may scroll in a narrow window, and the width below which a window is narrow.
+SCROLLS, NARROW = "pre, div.math", 600
+# Elements that end to the right of the window, unless something around them scrolls or hides what is beyond its edge;
+# then elements that scroll or hide a part of what they contain. What is hidden but for screen readers has no width.
 MEASURE = """
 <!doctype html><body><script>
-const [pages, widths] = %s, found = [];
+const [pages, widths, scrolls, narrow] = %s, found = [];
+const words = element => element.textContent.trim().split(/\\s+/).join(" ").slice(0, 40);
+const name = element => element.tagName.toLowerCase() + " " + words(element);
 function cut(frame) {
   const doc = frame.contentDocument, limit = doc.documentElement.clientWidth + 1, names = [];
   if (doc.documentElement.scrollWidth <= limit) return names;
@@ -36,9 +43,20 @@ function cut(frame) {
     const style = of => frame.contentWindow.getComputedStyle(of);
     while (around && style(around).overflowX === "visible") around = around.parentElement;
     if (!around || around === doc.body || around === doc.documentElement)
-      names.push(element.tagName.toLowerCase() + " " + element.textContent.trim().slice(0, 40));
+      names.push(name(element));
   }
   return names.length ? names.slice(-3) : ["the page"];
+}
+function hidden(frame, width) {
+  const names = [];
+  for (const element of frame.contentDocument.querySelectorAll("article, article *")) {
+    if (element.clientWidth < 2 || element.scrollWidth <= element.clientWidth + 1) continue;
+    if (frame.contentWindow.getComputedStyle(element).overflowX === "visible") continue;
+    if (width < narrow && element.matches(scrolls)) continue;
+    const kind = element.querySelector("table") ? "table" : "";
+    names.push(`${kind} ${name(element)} loses ${element.scrollWidth - element.clientWidth} pixels`.trim());
+  }
+  return names;
 }
 async function measure(page, width) {
   const frame = document.createElement("iframe");
@@ -48,7 +66,7 @@ async function measure(page, width) {
   document.body.append(frame);
   await loaded;
   for (const closed of frame.contentDocument.querySelectorAll("details")) closed.open = true;
-  const names = cut(frame);
+  const names = [...cut(frame), ...hidden(frame, width)];
   if (names.length) found.push([page, width, names]);
   frame.remove();
 }
@@ -118,9 +136,10 @@ class Handler(SimpleHTTPRequestHandler):
 
 
 def wide_pages(root, browser):
-    """Pages that are wider than a window, with elements that reach beyond it."""
+    """Pages of which a window cuts something, with the elements that are cut."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=str(root)))
-    server.asked = [[path.relative_to(root).as_posix() for path in sorted(root.rglob("*.html"))], WIDTHS]
+    pages = [path.relative_to(root).as_posix() for path in sorted(root.rglob("*.html"))]
+    server.asked = [pages, WIDTHS, SCROLLS, NARROW]
     server.done, server.found = threading.Event(), None
     threading.Thread(target=server.serve_forever, daemon=True).start()
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:

@@ -15,7 +15,9 @@ version = release = __version__
 extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
+    "cards",
     "mathml",
+    "not_found",
     "previews",
     "results",
     "numpydoc",
@@ -47,7 +49,7 @@ sphinx_gallery_conf = {
 
 html_math_renderer = "mathml"
 html_theme = "furo"
-# The address of the site, for link previews.
+# The address of the site, for link previews and the page that a server shows for unknown addresses.
 html_baseurl = SITE
 html_title = f"sparsemix {version}"
 html_static_path = ["_static"]

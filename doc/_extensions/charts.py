@@ -1,4 +1,7 @@
-"""Charts as SVG inside the page: text and axes take the colour of the page's text, in light and dark mode."""
+"""Charts as SVG inside the page: text and axes take the colour of the page's text, in light and dark mode.
+
+A chart that would have tiny text on a phone has a second, narrow drawing; site.css shows one of the two.
+"""
 
 import re
 from io import StringIO
@@ -20,7 +23,13 @@ SETTINGS = {
 }  # fmt: skip
 
 
-def svg(draw, size, alt, name):
+def pair(draw, size, narrow, alt, name):
+    """The SVG for wide windows and the one for phones. ``draw`` takes a panel and whether it is narrow."""
+    wide = svg(draw, size, alt, name, "chart wide")
+    return wide + svg(lambda panel: draw(panel, narrow=True), narrow, alt, f"{name}-narrow", "chart narrow")
+
+
+def svg(draw, size, alt, name, kind="chart"):
     """The SVG of what ``draw`` adds to a panel."""
     with mpl.rc_context({**SETTINGS, "svg.hashsalt": name}):
         figure = Figure(figsize=size, layout="constrained")
@@ -33,7 +42,7 @@ def svg(draw, size, alt, name):
     # Identifiers are unique in a page, whatever the number of charts.
     text = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{name}-", text)
     label = alt.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")
-    return text.replace("<svg", f'<svg class="chart" role="img" aria-label="{label}"', 1)
+    return text.replace("<svg", f'<svg class="{kind}" role="img" aria-label="{label}"', 1)
 
 
 def as_node(text, caption=()):
@@ -49,7 +58,7 @@ def as_node(text, caption=()):
 def curves(lines, ylabel):
     """Drawing of lines against seconds: ``lines`` maps a name to lists of (seconds, score)."""
 
-    def draw(panel):
+    def draw(panel, narrow=False):
         for (name, several), colour, marker in zip(lines.items(), SERIES, MARKERS, strict=False):
             for i, points in enumerate(several):
                 panel.plot(*zip(*points, strict=True), marker=marker, markersize=3, linewidth=1.2, color=colour,
@@ -58,23 +67,30 @@ def curves(lines, ylabel):
         panel.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         panel.xaxis.set_major_formatter("{x:g}")
         panel.xaxis.set_minor_formatter("")
-        panel.figure.legend(loc="outside upper left", ncols=2)
+        panel.figure.legend(loc="outside upper left", ncols=1 if narrow else 2)
 
     return draw
 
 
 def dots(rows, xlabel):
-    """Drawing of a line of dots for each row: ``rows`` maps a name to {series: (value, spread)}."""
+    """Drawing of a line of dots for each row: ``rows`` maps a name to {series: (value, spread)}.
+
+    In a narrow panel the name of a row is above its dots.
+    """
     series = list(dict.fromkeys(name for found in rows.values() for name in found))
 
-    def draw(panel):
+    def draw(panel, narrow=False):
         for i, name in enumerate(series):
             found = [(y, *row[name]) for y, row in enumerate(rows.values()) if name in row]
             y, x, spread = zip(*found, strict=True)
             panel.errorbar(x, y, xerr=spread, fmt=MARKERS[i % 8], markersize=4, elinewidth=0.8, linestyle="none",
                            color=SERIES[i % 8], alpha=0.85, label=name)  # fmt: skip
         panel.set(xlabel=xlabel, yticks=range(len(rows)), yticklabels=list(rows), ylim=(len(rows) - 0.5, -0.5))
+        if narrow:
+            panel.set(yticklabels=[""] * len(rows), ylim=(len(rows) - 0.6, -0.8))
+            for y, name in enumerate(rows):
+                panel.text(0.01, y - 0.25, name, transform=panel.get_yaxis_transform(), fontsize=8)
         if len(series) > 1:
-            panel.figure.legend(loc="outside upper center", ncols=min(len(series), 3))
+            panel.figure.legend(loc="outside upper center", ncols=min(len(series), 2 if narrow else 3))
 
     return draw

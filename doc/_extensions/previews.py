@@ -26,11 +26,14 @@ def add(app, pagename, templatename, context, doctree):  # noqa: ARG001 - the si
         "og:description": description(doctree),
     }  # fmt: skip
     if base := app.config.html_baseurl.rstrip("/"):
-        tags |= {"og:url": f"{base}/{pagename}.html", "og:image": f"{base}/{IMAGE}"}
+        tags["og:image"] = f"{base}/{IMAGE}"
+        if pagename != "404":  # it is shown at any address
+            tags["og:url"] = f"{base}/{pagename}.html"
     lines = [f'<meta property="{name}" content="{escape(str(text))}"/>' for name, text in tags.items() if text]
     if tags["og:description"]:
         lines.append(f'<meta name="description" content="{escape(tags["og:description"])}"/>')
-    lines.append('<meta name="twitter:card" content="summary"/>')
+    card = "summary_large_image" if "og:image" in tags else "summary"
+    lines.append(f'<meta name="twitter:card" content="{card}"/>')
     context["metatags"] = context.get("metatags", "") + "\n".join(lines)
 
 

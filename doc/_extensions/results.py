@@ -68,9 +68,10 @@ class Results(OfResults):
         if not plotted:
             return self.parsed(as_rst(table, title))
         rows = points(table, plotted)
-        height = 0.9 + 0.19 * len(rows) + 0.15 * len({name for row in rows.values() for name in row}) / 2
+        height = 0.9 + 0.15 * len({name for row in rows.values() for name in row}) / 2
+        sizes = (6.8, height + 0.19 * len(rows)), (3.7, height + 0.34 * len(rows))
         alt = f"{title}: {plotted} of each row"
-        chart = charts.svg(charts.dots(rows, plotted), (6.8, height), alt, self.identifier())
+        chart = charts.pair(charts.dots(rows, plotted), *sizes, alt, self.identifier())
         summary = f'<details class="results"><summary>Table of {n_rows} rows</summary><p>{as_csv(table)}</p>'
         return [
             charts.as_node(chart, [nodes.paragraph("", title)] if title else ()),
@@ -98,8 +99,11 @@ class Curves(OfResults):
         if not lines:
             raise RecordError(f"no curves of {self.options['score']!r}")
         draw = charts.curves(lines, self.options.get("ylabel", self.options["score"]))
-        size = (4.6, 3.4) if "best" in self.options else (6.8, 4.4)
-        chart = charts.svg(draw, size, self.options["alt"], self.identifier())
+        drawn = self.options["alt"], self.identifier()
+        if "best" in self.options:
+            chart = charts.svg(draw, (4.6, 3.4), *drawn)
+        else:
+            chart = charts.pair(draw, (6.8, 4.4), (3.7, 3 + 0.17 * len(lines)), *drawn)
         return [charts.as_node(chart, self.parsed(list(self.content)))]
 
 
