@@ -368,10 +368,12 @@ def n_rows_of(X):
 
 @contextmanager
 def block_named(number):
-    """Name the block in the message of every error."""
+    """Name the block in the message of every error, once."""
     try:
         yield
     except Exception as error:
+        if f"block {number}: " in str(error):  # a reader has named it
+            raise
         raise named(error, f"block {number}") from error
 
 

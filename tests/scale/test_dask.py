@@ -148,6 +148,26 @@ def test_readings(client):
     np.testing.assert_allclose(blocks.score(est, cut(COUNTS), client=client), est.score(COUNTS), rtol=1e-9)
 
 
+def test_labels_and_arrays_of_workers(client):
+    est = mixture().fit(ROWS)
+    labels = blocks.predict(est, cut(ROWS), client=client, as_array=True)
+    assert labels.chunks == (tuple(len(X) for X in cut(ROWS) if len(X)),)
+    np.testing.assert_array_equal(client.compute(labels).result(), est.predict(ROWS))
+    given = pytest.importorskip("dask.array").from_array(ROWS, chunks=(120, -1))
+    responsibilities = client.compute(blocks.transform(est, given, client=client)).result()
+    np.testing.assert_array_equal(responsibilities.toarray(), est.transform(ROWS).toarray())
+
+
+def unreadable(i):
+    raise OSError("no such disk" * (i >= 0))
+
+
+def test_workers_name_a_block_once(client):
+    for call in (blocks.score, blocks.fit):
+        with pytest.raises(OSError, match=r"^(worker \S+: )?block 0: no such disk$"):
+            call(mixture().fit(ROWS), blocks.from_function(2, unreadable), client=client)
+
+
 def test_errors_on_workers_name_block_and_row(client):
     bad = ROWS.copy()
     bad[120, 1] = np.inf

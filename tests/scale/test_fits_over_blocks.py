@@ -483,6 +483,14 @@ def test_invalid_data_are_refused():
     for name in ("steps", "checkpoint_every"):
         with pytest.raises(ValueError, match=f"{name} is 0"):
             blocks.fit(lda(), cut(COUNTS), **{name: 0})
+    with contextlib.suppress(ImportError):
+        import dask
+        import distributed  # noqa: F401
+
+        with pytest.raises(TypeError, match=r"data is one Delayed, .*; give a list of Delayed, one per block"):
+            blocks.fit(lda(), dask.delayed(COUNTS))
+        with pytest.raises(TypeError, match=r"client is the text 'tcp://a:1'; give a dask\.distributed\.Client"):
+            blocks.fit(lda(), cut(COUNTS), client="tcp://a:1")
     with pytest.raises(ValueError, match="resume is 'yes'"):
         blocks.fit(lda(), cut(COUNTS), resume="yes")
 
