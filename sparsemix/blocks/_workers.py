@@ -24,6 +24,9 @@ class WorkerWatch:
     def __init__(self, client, limit):
         if getattr(client, "asynchronous", False):
             raise TypeError("client is asynchronous; create it with asynchronous=False")
+        if not hasattr(client, "nthreads"):
+            kind = f"the text {client!r}" if isinstance(client, str) else f"a {type(client).__name__}"
+            raise TypeError(f"client is {kind}; give a dask.distributed.Client, which Client(address or cluster) opens")
         self._client, self._limit = client, limit
         self._since, self._warned = None, False
 

@@ -256,6 +256,15 @@ def test_zarr(tmp_path):
     zarr.save(str(tmp_path / "line.zarr"), X[:, 0])
     with pytest.raises(ValueError, match="has 1 dimensions; give rows and columns"):
         blocks.from_zarr(tmp_path / "line.zarr")
+    cells = zarr.open_group(str(tmp_path / "cells.zarr"), mode="w")
+    cells.attrs["encoding-type"] = "anndata"
+    cells.create_array("X", data=X)
+    with pytest.raises(ValueError, match=r"is a group of X; give array, .*array='X'"):
+        blocks.from_zarr(tmp_path / "cells.zarr")
+    check(blocks.from_zarr(tmp_path / "cells.zarr", "X", rows=5), X, portable=True)
+    (tmp_path / "cells.h5ad").touch()
+    with pytest.raises(ValueError, match=r"cells\.h5ad is a file of HDF5; give it to blocks\.from_h5ad"):
+        blocks.from_zarr(tmp_path / "cells.h5ad")
 
 
 @pytest.mark.parametrize("group", [1, 3, 10, 1000])
