@@ -121,9 +121,9 @@ class DaskExecutor(LocalExecutor):
             self._blocks[tasks[-1].key] = sorted(set(numbers))
         return tasks
 
-    def _gather(self, futures):
+    def _gather(self, futures, show=None):
         """Results of tasks; an error names the blocks of a task that killed its workers."""
-        self._watch.wait(futures)
+        self._watch.wait(futures, show)
         try:
             return self._client.gather(futures)
         except KilledWorker as error:
@@ -182,12 +182,18 @@ class DaskExecutor(LocalExecutor):
         total = self._sum([self._submit(statistics, task) for task in tasks])
         kept = [self._submit(remains, task) for task in tasks]
         # gather both in one call: a message takes longer than the tasks
-        total, *kept = self._gather([total, *kept])
+        rows = [self.plan.rows(part) for part in parts]
+        total, *kept = self._gather([total, *kept], lambda: self.progress.show(done_of(tasks, rows)))
         for part, (memory, _) in zip(parts, kept, strict=True):
             for u, remembered in zip(part, memory.thaw(), strict=True):
                 self.memories[u] = remembered
         self._seconds = sum(seconds for _, seconds in kept) / len(units)
         return total
+
+
+def done_of(tasks, rows):
+    """Rows of the tasks that have ended."""
+    return sum(n for task, n in zip(tasks, rows, strict=True) if task.done())
 
 
 def branch_size(n_units, n_workers, seconds):

@@ -47,8 +47,8 @@ class WorkerWatch:
                 "version on all workers"
             )
 
-    def wait(self, futures):
-        """Wait until tasks have ended, with or without error."""
+    def wait(self, futures, show=None):
+        """Wait until tasks have ended, with or without error; call ``show`` every few seconds."""
         self._since = None
         while True:
             try:
@@ -56,6 +56,8 @@ class WorkerWatch:
                 return
             except TimeoutError:
                 self.look()
+                if show is not None:
+                    show()
 
     def look(self):
         """Warn or raise if there have been no workers for too long."""

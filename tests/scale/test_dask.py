@@ -237,6 +237,18 @@ class Slow(blocks.Blocks):
         return COUNTS[66 * i : 66 * i + 66 + 4 * (i == 5)]
 
 
+def test_an_epoch_on_a_cluster_shows_its_rows(client, monkeypatch, capsys):
+    """Finished tasks count, before the step has ended."""
+    monkeypatch.setattr("sparsemix._estimator.progress.LINE_SECONDS", 0.0)
+    monkeypatch.setattr("sparsemix.blocks._workers.LOOK_SECONDS", 0.005)
+    for verbose in (0, 1):
+        blocks.fit(lda(max_iter=4, verbose=verbose), Slow(), steps=1, client=client)
+        lines = [line for line in capsys.readouterr().out.splitlines() if " of 400 rows in " in line]
+        assert bool(lines) == bool(verbose)
+    done = [int(line.split("  ")[-1].split(" of ")[0]) for line in lines]
+    assert set(done) <= {66 * a + 70 * b for a in range(6) for b in range(2)}
+
+
 @pytest.mark.slow
 def test_dead_workers_and_late_ones_change_no_bit():
     est = scvb0(learning_method="memoized", init_params="em", batch_size=200, max_iter=6)
