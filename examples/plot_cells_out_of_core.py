@@ -51,8 +51,7 @@ print("the same bits:", np.array_equal(lda.components_, whole.components_))
 # Were the topics found?
 # ----------------------
 # Proportions are made block by block as well. Each true topic is matched with the learned one whose share of the cells
-# goes with its own. With AnnData, what is learned is written back by ``adata.obsm["X_topics"] = theta`` and
-# ``adata.varm["topics"] = lda.topic_word_distribution_.T``.
+# goes with its own. With AnnData, ``sparsemix.topics.store_topics(adata, lda, theta)`` stores what is learned.
 
 theta = np.concatenate(list(blocks.transform(lda, rows)))
 agreement = np.corrcoef(cell_topic.T, theta.T)[:N_TOPICS, N_TOPICS:]

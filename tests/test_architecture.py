@@ -335,6 +335,7 @@ NEEDS = {
     "sparsemix.plotting._mixtures": ["matplotlib"],
     "sparsemix.plotting._topics": ["matplotlib"],
     "sparsemix.topics._covariates.effects": ["formulaic"],
+    "sparsemix.topics._edit.cells": ["anndata"],
 }
 MODULES = [module_name(path) for path in FILES if path.name != "__main__.py"]
 SLOW = {"sparsemix.datasets._docstrings"}  # reads the docstrings of several installed packages

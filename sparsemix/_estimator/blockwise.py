@@ -20,7 +20,7 @@ from sparsemix._estimator.checkpoints import CheckpointFolder
 from sparsemix._estimator.input.checks import SMALLEST_WEIGHT, warn_of_light_weights
 from sparsemix._estimator.input.forms import as_csr
 from sparsemix._estimator.input.labels import check_labels, labels_of
-from sparsemix._estimator.progress import fingerprint, identity, make_monitor
+from sparsemix._estimator.progress import EpochProgress, fingerprint, identity, make_monitor
 
 
 class Survey:
@@ -235,7 +235,7 @@ class LocalExecutor:
 
     def __init__(self, job):
         self.job = job
-        self.plan = self.workers = self._begin = None
+        self.plan = self.workers = self.progress = self._begin = None
         self._moments = {}
         self.n_visited, self.n_forgotten, self.memories = 0, 0, None
 
@@ -259,7 +259,7 @@ class LocalExecutor:
 
     def begin(self, begin, monitor, resumed=None):
         """Begin a trial, or resume it from a result of ``memory``; return the number of rows."""
-        self._begin, self._monitor = begin, monitor
+        self._begin, self._monitor, self.progress = begin, monitor, EpochProgress(monitor, self.plan.n_rows)
         self.n_visited, self.n_forgotten = 0, 0
         self.forget()
         if resumed is not None:
@@ -295,15 +295,19 @@ class LocalExecutor:
             self.n_forgotten = self._begin.schedule.n_forgotten
             self.forget()
         units = np.arange(len(self.plan.units))[selection]
+        self.progress.begin_step()
         new = self.visits(model, units, workers)
+        self.progress.end_step(self.plan.rows(units))
         self.n_visited += self.plan.rows(units)
         return new
 
     def visits(self, model, units, workers):
         """Sum of the statistics of some units."""
-        tree = Tree()
+        tree, n_rows = Tree(), 0
         for u in units:
+            self.progress.show(n_rows)
             unit = self.plan.units[u]
+            n_rows += unit[2] - unit[1]
             X, weight = self.job.block(unit[0]), self.job.weight(unit[0])
             part = self.job.visit(
                 unit, X, weight, model, self.n_visited, self.memories[u], workers, alone=len(units) == 1
@@ -368,10 +372,12 @@ def n_rows_of(X):
 
 @contextmanager
 def block_named(number):
-    """Name the block in the message of every error."""
+    """Name the block in the message of every error, once."""
     try:
         yield
     except Exception as error:
+        if f"block {number}: " in str(error):  # a reader has named it
+            raise
         raise named(error, f"block {number}") from error
 
 

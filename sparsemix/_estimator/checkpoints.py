@@ -21,6 +21,7 @@ from sparsemix._version import __version__
 FORMAT = 1
 KEPT = 2
 WRITING = ".writing"
+META = {"format", "version", "identity", "size", "crc", "arrays", "state"}
 # Bytes per checksum call.
 PIECE = 1 << 24
 
@@ -76,11 +77,12 @@ class CheckpointFolder:
     def _check_folder(self):
         """Refuse a folder with foreign files."""
         for entry in sorted(self.path.iterdir()):
-            if entry.name.startswith(WRITING):  # left by a killed process
+            if entry.name.startswith(WRITING) and entry.is_dir():  # left by a killed process
                 shutil.rmtree(entry)
-            elif not re.fullmatch(r"\d{6,}", entry.name) and not is_of_system(entry.name):
+            elif not (re.fullmatch(r"\d{6,}", entry.name) and entry.is_dir()) and not is_of_system(entry.name):
                 raise ValueError(
-                    f"{self.path} holds {entry.name!r}, which is not a checkpoint; give each fit its own folder"
+                    f"checkpoint={str(self.path)!r} holds {entry.name!r}, which is not a checkpoint; give an empty "
+                    "folder, or a new one"
                 )
 
     def _numbers(self):
@@ -187,6 +189,8 @@ def read(folder):
         if crc != f"{zlib.crc32(text.encode()):08x}":
             raise Torn(f"checkpoint {folder} is damaged: the checksum of meta.json is wrong")
         meta = json.loads(text)
+        if not isinstance(meta, dict) or not meta.keys() >= META:
+            raise Torn(f"checkpoint {folder} is damaged: meta.json is not what a fit writes")
         buffer = np.fromfile(folder / "arrays.bin", dtype=np.uint8)
     except (OSError, ValueError) as error:
         raise Torn(f"checkpoint {folder} cannot be read ({error})") from error

@@ -1,6 +1,7 @@
 """Progress of a fit, and its checkpoints."""
 
 import numbers
+import time
 
 import numpy as np
 from scipy import sparse
@@ -12,6 +13,10 @@ from sparsemix._kernels.vectors import _simd
 
 # Parameters that may change when a fit continues from a checkpoint.
 FREE = ("max_iter", "tol", "n_jobs", "verbose")
+
+
+# Least seconds between lines within an epoch.
+LINE_SECONDS = 10.0
 
 
 class Progress:
@@ -45,6 +50,45 @@ class Progress:
         """Write the next checkpoint."""
         self.state["number"] += 1
         self.folder.save(self.state["number"], self.state | {"now": now})
+
+
+class EpochProgress:
+    """Prints how many rows of an epoch over blocks are done and the time left, if the fit is verbose.
+
+    Lines, and no bar that moves: they are the same in terminals, notebooks and files.
+
+    Parameters
+    ----------
+    monitor : Monitor
+    n_rows : int
+        Rows of an epoch.
+    """
+
+    def __init__(self, monitor, n_rows):
+        self._monitor, self._n_rows, self._epoch = monitor, n_rows, None
+
+    def begin_step(self):
+        """A step begins, which may be the first of an epoch."""
+        if self._epoch != self._monitor.n_epochs_done:
+            self._epoch, self._done = self._monitor.n_epochs_done, 0
+            self._begun = self._printed = time.perf_counter()
+
+    def end_step(self, n_rows):
+        """A step of some rows has ended."""
+        self._done += n_rows
+        self.show()
+
+    def show(self, n_rows=0):
+        """Print a line if the last one is old; ``n_rows`` are done of the current step."""
+        monitor, now, done = self._monitor, time.perf_counter(), self._done + n_rows
+        if not monitor.verbose or not 0 < done < self._n_rows or now - self._printed < LINE_SECONDS:
+            return
+        self._printed, seconds = now, now - self._begun
+        print(
+            f"{monitor.name} epoch {self._epoch + 1:3d}/{monitor.max_iter}  {done:,} of {self._n_rows:,} rows in "
+            f"{seconds:.0f} s, about {seconds * (self._n_rows / done - 1.0):.0f} s left in this epoch",
+            flush=True,
+        )
 
 
 class Checkpoints(Hook):

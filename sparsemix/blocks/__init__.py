@@ -1,8 +1,8 @@
 """Fits to rows in blocks: data larger than memory in this process, or on the workers of a Dask cluster.
 
-:func:`fit`, :func:`transform` and :func:`score` take an ordinary estimator and blocks. With ``client=None`` this
-process reads one block at a time. With a ``dask.distributed.Client`` its workers read them, and the results have the
-same bits.
+:func:`fit`, :func:`transform`, :func:`predict` and :func:`score` take an ordinary estimator and blocks. With
+``client=None`` this process reads one block at a time. With a ``dask.distributed.Client`` its workers read them, and
+the results have the same bits.
 
 Any sequence of arrays or CSR matrices is data in blocks: a list of matrices, or an object with ``__len__`` and
 ``__getitem__``. The readers of this module read a block on access. Pickled, they contain paths, never the data.
@@ -11,7 +11,7 @@ blocks on disk.
 """
 
 from sparsemix.blocks._fit import fit
-from sparsemix.blocks._predict import score, transform
+from sparsemix.blocks._predict import predict, score, transform
 from sparsemix.blocks._readers.arrays import Blocks, from_arrays, from_function
 from sparsemix.blocks._readers.files import from_npz
 from sparsemix.blocks._readers.parquet import from_parquet
@@ -29,6 +29,7 @@ __all__ = [
     "from_parquet",
     "from_text",
     "from_zarr",
+    "predict",
     "score",
     "shuffle",
     "transform",

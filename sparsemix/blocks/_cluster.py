@@ -132,9 +132,9 @@ class DaskExecutor(LocalExecutor):
         self._blocks[task.key] = sorted(set(numbers))
         return task
 
-    def _gather(self, futures):
+    def _gather(self, futures, show=None):
         """Results of tasks; an error names the blocks of a task that killed its workers."""
-        self._watch.wait(futures)
+        self._watch.wait(futures, show)
         try:
             return self._client.gather(futures, direct=self._direct)
         except KilledWorker as error:
@@ -188,13 +188,17 @@ class DaskExecutor(LocalExecutor):
         """The sum of the statistics of some units. Updates the remembered data of their rows."""
         parts = branches(units, branch_size(len(units), len(self._client.nthreads()), self._seconds))
         places, tasks, self._state = self._places(parts), [None] * len(parts), None
-        self._blocks, lacking, complete = {}, range(len(parts)), False
+        self._blocks, rows = {}, [self.plan.rows(part) for part in parts]
+        lacking, complete = range(len(parts)), False
         while len(lacking):
             for i in lacking:
                 tasks[i] = self._visit(model, parts[i], places[i], complete, alone=len(units) == 1)
             self._root = self._sum([self._submit(part_of, task, 0) for task in tasks])
             # gather all in one call: a message takes longer than the tasks
-            total, *kept = self._gather([self._root, *(self._submit(part_of, task, 1) for task in tasks)])
+            total, *kept = self._gather(
+                [self._root, *(self._submit(part_of, task, 1) for task in tasks)],
+                lambda: self.progress.show(done_of(tasks, rows)),
+            )
             lacking, complete = [i for i, each in enumerate(kept) if each == BEHIND], True
             if total == BEHIND and not lacking:  # a worker with a sum died, and its visits were repeated
                 lacking = range(len(parts))
@@ -238,6 +242,11 @@ class DaskExecutor(LocalExecutor):
         _, memory, holder = self._sent.get(u, (0, None, None))
         has = holder is not None and holder == place and memory is self.memories[u]
         return None if has else Frozen(self.memories[u])
+
+
+def done_of(tasks, rows):
+    """Rows of the tasks that have ended."""
+    return sum(n for task, n in zip(tasks, rows, strict=True) if task.done())
 
 
 def branch_size(n_units, n_workers, seconds):

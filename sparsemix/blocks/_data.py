@@ -13,6 +13,8 @@ from sparsemix.blocks._readers.paths import needed
 def as_blocks(data):
     """A sequence of blocks from an array, a matrix, a data frame, a list, a reader, or a Dask collection."""
     refuse_files(data)
+    if type(data).__module__ == "dask.delayed":  # it seems to have every attribute
+        raise TypeError("data is one Delayed, whose number of blocks is unknown; give a list of Delayed, one per block")
     if hasattr(data, "collect") and hasattr(data, "collect_schema"):  # of polars
         raise TypeError("data is a LazyFrame, which is not computed yet; give data.collect(), or blocks.from_parquet")
     if type(data).__module__.split(".")[0] == "dask" or (
@@ -98,6 +100,8 @@ class DelayedBlocks(Blocks):
             )
         parts = data.to_delayed() if hasattr(data, "to_delayed") else data
         self.delayed = list(np.asarray(parts, dtype=object).ravel())
+        rows = data.chunks[0] if hasattr(data, "chunks") and hasattr(data, "rechunk") else [np.nan]
+        self.sizes = None if np.isnan(rows).any() else list(rows)
 
     def __len__(self):
         return len(self.delayed)

@@ -1,6 +1,7 @@
 """Predictions and scores of fitted estimators for rows in blocks."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,9 @@ from scipy import sparse
 from sparsemix._compat import configured_sparse
 from sparsemix._estimator.blockwise import block_named, n_rows_of
 from sparsemix._estimator.input.checks import check_counts
-from sparsemix._estimator.parameters import plain, plain_arguments
+from sparsemix._estimator.parameters import plain_arguments
 from sparsemix._typing import BlocksLike
+from sparsemix.blocks._arrays import array_of, is_dask_array, typed
 from sparsemix.blocks._data import as_blocks
 from sparsemix.blocks._fit import check_timeout
 from sparsemix.blocks._readers.arrays import Blocks
@@ -18,7 +20,14 @@ from sparsemix.metrics._completion import total
 
 
 @plain_arguments
-def transform(estimator: Any, data: BlocksLike, *, client: Any = None, worker_timeout: float = 600.0) -> Sequence[Any]:
+def transform(
+    estimator: Any,
+    data: BlocksLike,
+    *,
+    client: Any = None,
+    worker_timeout: float = 600.0,
+    as_array: bool | None = None,
+) -> Sequence[Any]:
     """Topic proportions or responsibilities of rows in blocks, computed on access.
 
     Parameters
@@ -31,15 +40,22 @@ def transform(estimator: Any, data: BlocksLike, *, client: Any = None, worker_ti
         Cluster whose workers read the blocks and keep the results.
     worker_timeout : float, default=600.0
         Seconds that the call waits for the first worker of the cluster, before an error. None waits forever.
+    as_array : bool, default=None
+        Whether the results are one ``dask.array``, which Dask computes on demand. None: if ``data`` is a
+        ``dask.array``.
 
     Returns
     -------
-    results : sequence
+    results : sequence or dask.array of shape (n_samples, n_components)
         One result per block. Without a client, ``results[i]`` computes it and does not keep it. With a client, a list
-        of ``Delayed`` for ``client.compute``; workers can also write them.
+        of ``Delayed`` for ``client.compute``; workers can also write them. With ``as_array`` a chunk per block with
+        rows; the sizes of chunks are NaN if those of the blocks are unknown. The dtype is float32 for a ``dask.array``
+        of float32, else float64. Chunks of sparse responsibilities are CSR, and so is the array that Dask computes.
 
     Raises
     ------
+    ImportError
+        If ``as_array`` needs Dask and Dask is missing.
     RuntimeError
         If a worker cannot import sparsemix.
     TimeoutError
@@ -53,14 +69,92 @@ def transform(estimator: Any, data: BlocksLike, *, client: Any = None, worker_ti
     >>> lda = blocks.fit(SparseLDA(10, n_nonzero=2, random_state=0), rows)
     >>> [part.shape for part in blocks.transform(lda, rows)]
     [(200, 10), (200, 10), (100, 10)]
+
+    See Also
+    --------
+    predict : Labels of rows in blocks.
     """
+    dtype = np.float32 if getattr(data, "dtype", None) == np.float32 else np.float64
+    return results(read_rows, estimator, data, client, worker_timeout, as_array, dtype)
+
+
+@plain_arguments
+def predict(
+    estimator: Any,
+    data: BlocksLike,
+    *,
+    client: Any = None,
+    worker_timeout: float = 600.0,
+    as_array: bool | None = None,
+) -> Sequence[Any]:
+    """Labels of rows in blocks, computed on access: the most probable component of each row.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Fitted mixture.
+    data : sequence of blocks
+        As in :func:`fit`.
+    client : dask.distributed.Client, default=None
+        Cluster whose workers read the blocks and keep the labels.
+    worker_timeout : float, default=600.0
+        Seconds that the call waits for the first worker of the cluster, before an error. None waits forever.
+    as_array : bool, default=None
+        Whether the labels are one ``dask.array``, as in :func:`transform`.
+
+    Returns
+    -------
+    labels : sequence or dask.array of shape (n_samples,)
+        Labels of each block, as :func:`transform` returns its results.
+
+    Raises
+    ------
+    TypeError
+        For estimators without ``predict``, such as topic models.
+    ImportError
+        If ``as_array`` needs Dask and Dask is missing.
+    RuntimeError
+        If a worker cannot import sparsemix.
+    TimeoutError
+        If the cluster has no workers for ``worker_timeout`` seconds.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sparsemix import SparseGaussianMixture, blocks
+    >>> X = np.random.default_rng(0).normal(size=(500, 2)) + np.repeat([[0], [9]], 250, axis=0)
+    >>> rows = blocks.from_arrays(X, rows=200)
+    >>> mixture = blocks.fit(SparseGaussianMixture(2, random_state=0), rows)
+    >>> [len(set(labels.tolist())) for labels in blocks.predict(mixture, rows)]
+    [1, 2, 1]
+
+    See Also
+    --------
+    transform : Responsibilities of rows in blocks.
+    """
+    if not hasattr(estimator, "predict"):
+        raise TypeError(
+            f"{type(estimator).__name__} has no predict; give a mixture, or call blocks.transform and take the largest "
+            "proportion of each row"
+        )
+    return results(label_rows, estimator, data, client, worker_timeout, as_array, np.int64)
+
+
+def results(function, estimator, data, client, worker_timeout, as_array, dtype):
+    """Results of a function for each block: on access, as Delayed, or as an array of Dask."""
     check_timeout(worker_timeout)
+    if as_array not in (None, True, False):
+        raise ValueError(f"as_array is {as_array!r}; give True, False or None")
+    as_array = is_dask_array(data) if as_array is None else as_array
     data = as_blocks(data)
+    if as_array:
+        function = partial(typed, function, np.dtype(dtype))
     if client is None:
-        return Results(read_rows, estimator, data)
+        return array_of(function, estimator, data) if as_array else Results(function, estimator, data)
     from sparsemix.blocks._cluster import WorkerWatch, delayed_results  # imports Dask
 
-    return delayed_results(read_rows, estimator, data, WorkerWatch(client, worker_timeout))
+    parts = delayed_results(function, estimator, data, WorkerWatch(client, worker_timeout))
+    return array_of(function, estimator, data, parts) if as_array else parts
 
 
 @plain_arguments
@@ -135,8 +229,13 @@ def read_rows(estimator, X):
     """``transform`` of a block."""
     if n_rows_of(X):
         return estimator.transform(X)
-    empty = 0, plain(estimator.n_components)
+    empty = 0, len(estimator.get_feature_names_out())
     return configured_sparse(sparse.csr_array(empty)) if hasattr(estimator, "predict_sparse_proba") else np.empty(empty)
+
+
+def label_rows(estimator, X):
+    """``predict`` of a block."""
+    return estimator.predict(X) if n_rows_of(X) else np.empty(0, dtype=np.int64)
 
 
 def score_rows(estimator, X):

@@ -24,6 +24,9 @@ class WorkerWatch:
     def __init__(self, client, limit):
         if getattr(client, "asynchronous", False):
             raise TypeError("client is asynchronous; create it with asynchronous=False")
+        if not hasattr(client, "nthreads"):
+            kind = f"the text {client!r}" if isinstance(client, str) else f"a {type(client).__name__}"
+            raise TypeError(f"client is {kind}; give a dask.distributed.Client, which Client(address or cluster) opens")
         self._client, self._limit = client, limit
         self._since, self._warned = None, False
 
@@ -44,8 +47,8 @@ class WorkerWatch:
                 "version on all workers"
             )
 
-    def wait(self, futures):
-        """Wait until tasks have ended, with or without error."""
+    def wait(self, futures, show=None):
+        """Wait until tasks have ended, with or without error; call ``show`` every few seconds."""
         self._since = None
         while True:
             try:
@@ -53,6 +56,8 @@ class WorkerWatch:
                 return
             except TimeoutError:
                 self.look()
+                if show is not None:
+                    show()
 
     def look(self):
         """Warn or raise if there have been no workers for too long."""

@@ -7,6 +7,7 @@ from sparsemix.topics._collapsed.sparse_scvb0_lda import SparseSCVB0LDA
 from sparsemix.topics._covariates.effects import TopicEffects, estimate_effect
 from sparsemix.topics._covariates.sparse_dmr import SparseDMR
 from sparsemix.topics._edit.average import fit_consensus
+from sparsemix.topics._edit.cells import store_topics
 from sparsemix.topics._edit.consensus import consensus_topics
 from sparsemix.topics._edit.join import join_models
 from sparsemix.topics._edit.names import name_topics
@@ -39,6 +40,7 @@ __all__ = [
     "outliers",
     "reduce_topics",
     "split_topic",
+    "store_topics",
     "topic_hierarchy",
     "topics_over_time",
 ]

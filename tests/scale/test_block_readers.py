@@ -1,11 +1,14 @@
 """Readers of blocks: the rows of the whole, block by block, and copies that carry paths and not contents."""
 
 import bz2
+import gc
 import gzip
 import io
 import lzma
 import pickle
 import sys
+from contextlib import nullcontext
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,7 +16,7 @@ import pytest
 from scipy import sparse
 from sklearn.feature_extraction.text import CountVectorizer
 
-from sparsemix import SparseGaussianMixture, blocks
+from sparsemix import SparseGaussianMixture, SparseLDA, blocks
 from sparsemix._engine.rounds.plan import Plan
 from sparsemix._engine.rounds.sample import chosen_rows, hashed
 from sparsemix._engine.rounds.tree import Tree, branches, reduced
@@ -152,6 +155,62 @@ def test_texts(tmp_path, lines, end):
         blocks.from_text(tmp_path / "a.txt", counter, 0)
 
 
+class Counter:
+    """A vectorizer that notes the texts of its calls."""
+
+    def __init__(self, vectorizer):
+        self.vectorizer, self.calls = vectorizer, []
+
+    def transform(self, texts):
+        self.calls.append(tuple(texts))
+        return self.vectorizer.transform(texts)
+
+
+def test_words_are_counted_once_per_block(tmp_path):
+    texts = [f"one fünf w{i} w{i % 7}" for i in range(90)]
+    (tmp_path / "t.txt").write_text("\n".join(texts), encoding="utf-8")
+    fits = []
+    for cache, n_calls in ((None, 3), (tmp_path / "new" / "counts", 3), (False, 3 * 4)):
+        counter = Counter(CountVectorizer().fit(texts))
+        data = blocks.from_text(tmp_path / "t.txt", counter, 40, cache=cache)
+        fits.append(blocks.fit(SparseLDA(3, max_iter=2, tol=0.0, random_state=0), data).components_)
+        assert len(counter.calls) == n_calls
+        assert len(set(counter.calls)) == 3
+        copy, folder = pickle.loads(pickle.dumps(data)), data._cache
+        assert folder is None or len(list(Path(folder).iterdir())) == 3
+        np.testing.assert_array_equal(joined(copy), counter.vectorizer.transform(texts).toarray())
+        assert bool(copy._vectorizer.calls[n_calls:]) == (cache is False)
+        del data
+        gc.collect()  # the fit made cycles
+        assert folder is None or not Path(folder).exists()
+        np.testing.assert_array_equal(joined(copy), counter.vectorizer.transform(texts).toarray())
+        assert not list((tmp_path / "new" / "counts").glob("*"))
+    for other in fits[1:]:
+        np.testing.assert_array_equal(fits[0], other)
+    with pytest.raises(TypeError, match="cache is 3; give a folder, None for a temporary one, or False"):
+        blocks.from_text(tmp_path / "t.txt", counter, cache=3)
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, OSError])
+def test_counts_that_were_not_written_are_counted_again(tmp_path, monkeypatch, error):
+    (tmp_path / "t.txt").write_text("one two\ntwo\n")
+    counter = Counter(CountVectorizer().fit(["one two"]))
+    data, save = blocks.from_text(tmp_path / "t.txt", counter, cache=tmp_path), sparse.save_npz
+
+    def interrupted(file, X, **options):
+        save(file, X, **options)
+        raise error
+
+    monkeypatch.setattr(sparse, "save_npz", interrupted)
+    with pytest.raises(KeyboardInterrupt) if error is KeyboardInterrupt else nullcontext():
+        np.testing.assert_array_equal(data[0].toarray(), [[1, 1], [0, 1]])
+    assert not list(Path(data._cache).iterdir())
+    monkeypatch.undo()
+    for _ in range(2):
+        np.testing.assert_array_equal(data[0].toarray(), [[1, 1], [0, 1]])
+    assert len(counter.calls) == 2
+
+
 class Forward(io.RawIOBase):
     """A decompressed file that cannot seek, as those of the package zstandard."""
 
@@ -256,6 +315,15 @@ def test_zarr(tmp_path):
     zarr.save(str(tmp_path / "line.zarr"), X[:, 0])
     with pytest.raises(ValueError, match="has 1 dimensions; give rows and columns"):
         blocks.from_zarr(tmp_path / "line.zarr")
+    cells = zarr.open_group(str(tmp_path / "cells.zarr"), mode="w")
+    cells.attrs["encoding-type"] = "anndata"
+    cells.create_array("X", data=X)
+    with pytest.raises(ValueError, match=r"is a group of X; give array, .*array='X'"):
+        blocks.from_zarr(tmp_path / "cells.zarr")
+    check(blocks.from_zarr(tmp_path / "cells.zarr", "X", rows=5), X, portable=True)
+    (tmp_path / "cells.h5ad").touch()
+    with pytest.raises(ValueError, match=r"cells\.h5ad is a file of HDF5; give it to blocks\.from_h5ad"):
+        blocks.from_zarr(tmp_path / "cells.h5ad")
 
 
 @pytest.mark.parametrize("group", [1, 3, 10, 1000])

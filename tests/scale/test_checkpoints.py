@@ -6,6 +6,7 @@ import pickle
 import shutil
 import subprocess
 import sys
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -210,15 +211,28 @@ def test_without_a_complete_checkpoint_no_fit_starts(tmp_path):
         est.fit(X, checkpoint=tmp_path)
 
 
+@pytest.mark.parametrize("text", ["{}", "[]", '{"format": 1}'])
+def test_descriptions_that_no_fit_wrote_are_torn(text, tmp_path):
+    est = SparseLDA(K, max_iter=2, tol=0.0, random_state=0)
+    whole = est.fit(X, checkpoint=tmp_path).components_.copy()
+    (tmp_path / "000002" / "meta.json").write_text(f"{zlib.crc32(text.encode()):08x}\n{text}")
+    with pytest.warns(UserWarning, match=r"000002 is damaged: meta\.json .*; the one before is used"):
+        est.fit(X, checkpoint=tmp_path)
+    np.testing.assert_array_equal(est.components_, whole)
+
+
 def test_foreign_folders_are_refused(tmp_path):
     est = SparseLDA(K, max_iter=1, random_state=0)
     (tmp_path / "thesis.tex").write_text("all of it")
-    with pytest.raises(ValueError, match=r"'thesis.tex', which is not a checkpoint; give each fit its own folder"):
+    with pytest.raises(ValueError, match=r"'thesis.tex', which is not a checkpoint; give an empty folder"):
         est.fit(X, checkpoint=tmp_path)
     with pytest.raises(NotADirectoryError, match="is a file; give a folder"):
         est.fit(X, checkpoint=tmp_path / "thesis.tex")
     assert (tmp_path / "thesis.tex").read_text() == "all of it"
-    (tmp_path / "thesis.tex").unlink()
+    (tmp_path / "thesis.tex").rename(tmp_path / "000001")  # a file is no checkpoint, whatever its name
+    with pytest.raises(ValueError, match=r"checkpoint='.*' holds '000001', which is not a checkpoint"):
+        est.fit(X, checkpoint=tmp_path)
+    (tmp_path / "000001").unlink()
     for name in (".DS_Store", ".directory", "Thumbs.db", "desktop.ini"):  # of operating systems
         (tmp_path / name).touch()
     (tmp_path / "lost+found").mkdir()

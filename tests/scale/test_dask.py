@@ -190,6 +190,26 @@ def test_readings(client):
     np.testing.assert_allclose(blocks.score(est, cut(COUNTS), client=client), est.score(COUNTS), rtol=1e-9)
 
 
+def test_labels_and_arrays_of_workers(client):
+    est = mixture().fit(ROWS)
+    labels = blocks.predict(est, cut(ROWS), client=client, as_array=True)
+    assert labels.chunks == (tuple(len(X) for X in cut(ROWS) if len(X)),)
+    np.testing.assert_array_equal(client.compute(labels).result(), est.predict(ROWS))
+    given = pytest.importorskip("dask.array").from_array(ROWS, chunks=(120, -1))
+    responsibilities = client.compute(blocks.transform(est, given, client=client)).result()
+    np.testing.assert_array_equal(responsibilities.toarray(), est.transform(ROWS).toarray())
+
+
+def unreadable(i):
+    raise OSError("no such disk" * (i >= 0))
+
+
+def test_workers_name_a_block_once(client):
+    for call in (blocks.score, blocks.fit):
+        with pytest.raises(OSError, match=r"^(worker \S+: )?block 0: no such disk$"):
+            call(mixture().fit(ROWS), blocks.from_function(2, unreadable), client=client)
+
+
 def test_errors_on_workers_name_block_and_row(client):
     bad = ROWS.copy()
     bad[120, 1] = np.inf
@@ -258,6 +278,18 @@ class Slow(blocks.Blocks):
     def _read(self, i):
         time.sleep(0.02)
         return COUNTS[66 * i : 66 * i + 66 + 4 * (i == 5)]
+
+
+def test_an_epoch_on_a_cluster_shows_its_rows(client, monkeypatch, capsys):
+    """Finished tasks count, before the step has ended."""
+    monkeypatch.setattr("sparsemix._estimator.progress.LINE_SECONDS", 0.0)
+    monkeypatch.setattr("sparsemix.blocks._workers.LOOK_SECONDS", 0.005)
+    for verbose in (0, 1):
+        blocks.fit(lda(max_iter=4, verbose=verbose), Slow(), steps=1, client=client)
+        lines = [line for line in capsys.readouterr().out.splitlines() if " of 400 rows in " in line]
+        assert bool(lines) == bool(verbose)
+    done = [int(line.split("  ")[-1].split(" of ")[0]) for line in lines]
+    assert set(done) <= {66 * a + 70 * b for a in range(6) for b in range(2)}
 
 
 @pytest.mark.slow

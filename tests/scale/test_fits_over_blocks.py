@@ -32,6 +32,7 @@ from sparsemix import (
     SparseVonMisesFisherMixture,
     blocks,
 )
+from sparsemix._estimator import progress
 from sparsemix._estimator.blockwise import LocalExecutor
 from sparsemix.datasets import make_sparse_lda
 from sparsemix.topics import _start
@@ -469,6 +470,41 @@ def test_views_of_single_cells_are_matrices(tmp_path):
             np.testing.assert_allclose(blocks.fit(lda(max_iter=1), view).components_, wanted, rtol=1e-5)
 
 
+class Clock:
+    """Ten more seconds at every look."""
+
+    def __init__(self):
+        self.now = 0.0
+
+    def perf_counter(self):
+        self.now += 10.0
+        return self.now
+
+
+@pytest.mark.parametrize("verbose", [0, 1])
+def test_an_epoch_shows_its_rows_and_the_time_left(verbose, monkeypatch, capsys):
+    """Steps of 4 blocks of 50 and 100 rows; the epoch itself has the last line."""
+    data = [COUNTS[a:b] for a, b in pairwise([0, 50, 100, 200, 300, 400])]
+    wanted = blocks.fit(lda(max_iter=2), data, steps=1).components_
+    monkeypatch.setattr(progress, "time", Clock())
+    capsys.readouterr()
+    est = blocks.fit(lda(max_iter=2, verbose=verbose), data, steps=1)
+    np.testing.assert_array_equal(est.components_, wanted)
+    lines = [line for line in capsys.readouterr().out.splitlines() if not line.startswith("start from")]
+    if not verbose:
+        assert not lines
+        return
+    rows, seconds = [50, 100, 200, 300], [20, 30, 40, 50]
+    for epoch in (1, 2):
+        expected = [
+            f"SparseLDA epoch   {epoch}/2  {n} of 400 rows in {s} s, about {s * (400 - n) / n:.0f} s left in this epoch"
+            for n, s in zip(rows, seconds, strict=True)
+        ]
+        assert lines[5 * epoch - 5 : 5 * epoch - 1] == expected
+        assert lines[5 * epoch - 1].startswith(f"SparseLDA epoch   {epoch}/2  ")
+    assert len(lines) == 10
+
+
 def test_invalid_data_are_refused():
     with pytest.raises(TypeError, match="data is a int; give a sequence of blocks"):
         blocks.fit(lda(), 3)
@@ -483,6 +519,14 @@ def test_invalid_data_are_refused():
     for name in ("steps", "checkpoint_every"):
         with pytest.raises(ValueError, match=f"{name} is 0"):
             blocks.fit(lda(), cut(COUNTS), **{name: 0})
+    with contextlib.suppress(ImportError):
+        import dask
+        import distributed  # noqa: F401
+
+        with pytest.raises(TypeError, match=r"data is one Delayed, .*; give a list of Delayed, one per block"):
+            blocks.fit(lda(), dask.delayed(COUNTS))
+        with pytest.raises(TypeError, match=r"client is the text 'tcp://a:1'; give a dask\.distributed\.Client"):
+            blocks.fit(lda(), cut(COUNTS), client="tcp://a:1")
     with pytest.raises(ValueError, match="resume is 'yes'"):
         blocks.fit(lda(), cut(COUNTS), resume="yes")
 

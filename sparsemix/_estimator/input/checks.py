@@ -37,6 +37,11 @@ SMALLEST_VARIANCE, LARGEST_VARIANCE = 1e-140, 1e140
 VARIANCE = Interval(numbers.Real, SMALLEST_VARIANCE, LARGEST_VARIANCE, closed="both")
 
 
+# To see whether X holds logarithms: rows of the sample, least number of their values that exceed the smallest one of
+# their row, the values that count, and the multiples of the smallest one that float32 represents well.
+LOG_ROWS, LOG_VALUES, LARGEST_LOG, MOST_TIMES = 100, 20, 16.0, 30.0
+
+
 class Several(Options):
     """Constraint of a parameter: a tuple of values, each of which satisfies its constraint."""
 
@@ -143,9 +148,45 @@ def check_counts(estimator, X, reset):
         )
     if largest > LARGEST_COUNT:
         check_magnitude(X, None)
+    if reset:
+        warn_of_logarithms(X)
     if X.dtype.kind == "i" and largest * (X.nnz if sparse.issparse(X) else X.size) > np.iinfo(np.int64).max:
         return X.astype(np.float64)  # int64 does not hold the sums
     return X
+
+
+def warn_of_logarithms(X):
+    """Warn of log1p of counts, scaled or not, which ``X`` of AnnData often holds in place of counts.
+
+    In a row of log1p(c f), where c are counts and f is a factor, expm1 of a value is a whole multiple of expm1 of the
+    smallest value, for which c = 1. Only logarithms have such multiples: counts and scaled counts are themselves
+    multiples of the smallest one, and weights such as TF-IDF are not multiples of anything.
+    """
+    if X.dtype.kind != "f" or not X.shape[0]:
+        return
+    logarithmic, plain = [], []
+    for row in np.unique(np.linspace(0, X.shape[0] - 1, LOG_ROWS).astype(int)):
+        values = X.data[X.indptr[row] : X.indptr[row + 1]] if sparse.issparse(X) else X[row]
+        values = values[(values > 0) & (values < LARGEST_LOG)].astype(np.float64)
+        if len(values):
+            ratios = np.expm1(values) / np.expm1(values.min())
+            kept = (ratios > 1.5) & (ratios < MOST_TIMES)
+            logarithmic.append(ratios[kept])
+            plain.append(values[kept] / values.min())
+    ratios = np.concatenate(logarithmic) if logarithmic else np.empty(0)
+    if len(ratios) < LOG_VALUES or share_whole(ratios) < 0.9 or share_whole(np.concatenate(plain)) > 0.5:
+        return
+    if len(np.unique(np.rint(ratios))) > 1:  # of two values alone the ratio is whole by chance
+        warnings.warn(
+            "X seems to hold logarithms, log1p of counts, and its rows should be counts; give the counts, which users "
+            "of AnnData often keep in a layer, such as adata.layers['counts']",
+            stacklevel=5,
+        )
+
+
+def share_whole(ratios):
+    """Share of numbers that are whole, up to rounding of float32."""
+    return np.mean(np.abs(ratios - np.rint(ratios)) < 1e-3)
 
 
 def check_magnitude(X, sample_weight, part=False):

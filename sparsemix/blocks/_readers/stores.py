@@ -115,6 +115,9 @@ def is_store(path):
 
 def stores(kind, paths, name, rows):
     """One reader of several stores with the same columns."""
+    for path in paths:
+        if kind == "zarr" and path.endswith(".h5ad"):
+            raise ValueError(f"{path} is a file of HDF5; give it to blocks.from_h5ad")
     readers = [StoreBlocks(kind, path, name, rows) for path in paths]
     first = readers[0]
     for other in readers[1:]:
@@ -156,6 +159,11 @@ class StoreBlocks(ConsecutiveBlocks):
         """Row pointers (None for a dense array), shape, and bytes of all rows."""
         if hasattr(node, "keys"):
             encoding = dict(node.attrs).get("encoding-type", "none")
+            if self._name is None and encoding not in ("csr_matrix", "csc_matrix"):
+                raise ValueError(
+                    f"{self.path} is a group of {', '.join(sorted(node.keys())) or 'nothing'}; give array, the name of "
+                    "one: AnnData's matrix is array='X', and a layer array='layers/NAME'"
+                )
             if encoding != "csr_matrix":
                 raise ValueError(
                     f"{self.path} holds {self._name!r} as {encoding}, whose rows cannot be read separately; "

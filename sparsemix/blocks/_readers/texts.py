@@ -1,14 +1,19 @@
-"""Blocks of text files with one document per line; a vectorizer counts the words of a block when the block is read."""
+"""Blocks of text files with one document per line; a vectorizer counts the words of a block when it is first read."""
 
 import io
+import os
+import shutil
+import tempfile
+import weakref
 from collections.abc import Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from scipy import sparse
 
 from sparsemix._estimator.parameters import plain_arguments
-from sparsemix._typing import FilePath
+from sparsemix._estimator.writing import local_path, replacing
+from sparsemix._typing import FilePath, Folder
 from sparsemix.blocks._readers.arrays import Blocks
 from sparsemix.blocks._readers.paths import open_binary, paths_of
 from sparsemix.datasets._files import unpacked
@@ -18,10 +23,13 @@ PIECE = 1 << 20
 
 
 @plain_arguments
-def from_text(paths: FilePath | Sequence[FilePath], vectorizer: Any, lines: int = 20_000) -> Blocks:
+def from_text(
+    paths: FilePath | Sequence[FilePath], vectorizer: Any, lines: int = 20_000, cache: Folder | bool = None
+) -> Blocks:
     """Blocks of the documents of text files, one document per line.
 
-    One scan finds the byte at which each block begins. A block is decoded and its words are counted when it is read.
+    One scan finds the byte at which each block begins. A block is decoded and its words are counted when it is first
+    read. Its counts are kept on disk for later readings: a fit of two epochs reads a block four times.
 
     Parameters
     ----------
@@ -34,6 +42,10 @@ def from_text(paths: FilePath | Sequence[FilePath], vectorizer: Any, lines: int 
         which is read line by line.
     lines : int, default=20000
         Documents per block. No block has lines of two files.
+    cache : path-like or False, default=None
+        Folder for the counts, about 12 bytes for each word of each document. None takes the system's folder of
+        temporary files, False counts in each reading. The counts are in a subfolder, which is removed with the blocks.
+        Workers of a cluster that do not see the folder count in each reading.
 
     Returns
     -------
@@ -54,7 +66,7 @@ def from_text(paths: FilePath | Sequence[FilePath], vectorizer: Any, lines: int 
     ...     [block.shape for block in blocks.from_text(path, counter, lines=2)]
     [(2, 3), (1, 3)]
     """
-    return TextBlocks(paths_of(paths, ".txt"), vectorizer, lines)
+    return TextBlocks(paths_of(paths, ".txt"), vectorizer, lines, cache)
 
 
 class TextBlocks(Blocks):
@@ -62,11 +74,14 @@ class TextBlocks(Blocks):
 
     portable = True
 
-    def __init__(self, paths, vectorizer, lines):
+    def __init__(self, paths, vectorizer, lines, cache=None):
         if lines < 1:
             raise ValueError(f"lines is {lines}; give at least 1 line per block")
         self._vectorizer = vectorizer
         self._places = [place for path in paths for place in places_of(path, lines)]
+        self._cache = folder_of(cache)  # pickled copies use it where they see it, and only this object removes it
+        if self._cache is not None:
+            weakref.finalize(self, shutil.rmtree, self._cache, ignore_errors=True)
 
     @property
     def sizes(self):
@@ -84,7 +99,33 @@ class TextBlocks(Blocks):
             return [file.readline().rstrip(b"\r\n").decode("utf-8", errors="replace") for _ in range(n)]
 
     def _read(self, i):
+        if self._cache is None:
+            return self._counted(i)
+        path = os.path.join(self._cache, f"block{i:05d}.npz")
+        with suppress(FileNotFoundError):
+            return sparse.csr_array(sparse.load_npz(path))
+        X = self._counted(i)
+        with suppress(OSError), replacing(path) as file:  # without the folder or space, the next reading counts again
+            sparse.save_npz(file, X, compressed=False)
+        return X
+
+    def _counted(self, i):
         return sparse.csr_array(self._vectorizer.transform(self.texts(i)))
+
+
+def folder_of(cache):
+    """A new folder for counts, below the given one or that of temporary files; None if there is none."""
+    if cache is False:
+        return None
+    if cache is None:
+        with suppress(OSError):
+            return tempfile.mkdtemp(prefix="sparsemix-")
+        return None
+    if not isinstance(cache, (str, os.PathLike)):
+        raise TypeError(f"cache is {cache!r}; give a folder, None for a temporary one, or False")
+    parent = local_path(cache, "cache")
+    parent.mkdir(parents=True, exist_ok=True)
+    return tempfile.mkdtemp(prefix="sparsemix-", dir=parent.absolute())
 
 
 @contextmanager
