@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from sparsemix._version import SITE, __version__
+from sparsemix._version import REPOSITORY, SITE, __version__
 
 sys.path.insert(0, str(Path(__file__).parent / "_extensions"))
 
@@ -47,6 +47,9 @@ sphinx_gallery_conf = {
 
 html_math_renderer = "mathml"
 html_theme = "furo"
+# Each page links to its source in the repository, and so does the foot of the page.
+if REPOSITORY:
+    html_theme_options = {"source_repository": REPOSITORY, "source_branch": "main", "source_directory": "doc/"}
 # The address of the site, for link previews.
 html_baseurl = SITE
 html_title = f"sparsemix {version}"
