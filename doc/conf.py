@@ -7,6 +7,8 @@ from sparsemix._version import REPOSITORY, SITE, __version__
 
 sys.path.insert(0, str(Path(__file__).parent / "_extensions"))
 
+import everyday
+
 project = "sparsemix"
 author = "The sparsemix developers"
 copyright = "the sparsemix developers"
@@ -15,6 +17,7 @@ version = release = __version__
 extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
+    "everyday",
     "mathml",
     "previews",
     "results",
@@ -32,6 +35,7 @@ maximum_signature_line_length = 100
 
 # Stubs of the API pages are made in doc/generated at each build; _templates/class.rst lists a class's methods.
 autosummary_generate = True
+autosummary_context = {"everyday": everyday.METHODS}
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 
