@@ -3,9 +3,11 @@
 import sys
 from pathlib import Path
 
-from sparsemix._version import SITE, __version__
+from sparsemix._version import REPOSITORY, SITE, __version__
 
 sys.path.insert(0, str(Path(__file__).parent / "_extensions"))
+
+import everyday
 
 project = "sparsemix"
 author = "The sparsemix developers"
@@ -16,6 +18,7 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "cards",
+    "everyday",
     "mathml",
     "not_found",
     "previews",
@@ -34,6 +37,7 @@ maximum_signature_line_length = 100
 
 # Stubs of the API pages are made in doc/generated at each build; _templates/class.rst lists a class's methods.
 autosummary_generate = True
+autosummary_context = {"everyday": everyday.METHODS}
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 
@@ -49,6 +53,9 @@ sphinx_gallery_conf = {
 
 html_math_renderer = "mathml"
 html_theme = "furo"
+# Each page links to its source in the repository, and so does the foot of the page.
+if REPOSITORY:
+    html_theme_options = {"source_repository": REPOSITORY, "source_branch": "main", "source_directory": "doc/"}
 # The address of the site, for link previews and the page that a server shows for unknown addresses.
 html_baseurl = SITE
 html_title = f"sparsemix {version}"

@@ -1,4 +1,4 @@
-"""Mixtures of hundreds or thousands of clusters from large data, on one machine, inside scikit-learn."""
+"""sparsemix fits mixtures and topic models with thousands of components to large data, as scikit-learn estimators."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING

@@ -1,13 +1,15 @@
 """README, CONTRIBUTING and the architecture page: short enough to read, and every file that they name exists."""
 
 import re
+import textwrap
+import tomllib
 from pathlib import Path
 
-import numpy as np
 import pytest
-from sklearn.utils import Bunch
 
+import sparsemix
 from sparsemix import datasets
+from sparsemix._version import REPOSITORY
 
 ROOT = Path(__file__).parents[1]
 PAGES = ["README.md", "CONTRIBUTING.md", "doc/architecture.rst"]
@@ -47,18 +49,74 @@ def test_the_paper_has_the_table_of_the_readme_and_its_references():
     assert set(re.findall(r"@([a-z]+\d{4})", text)) == set(re.findall(r"^@\w+{(\w+),", references, re.MULTILINE))
 
 
+def test_one_sentence_describes_the_project_everywhere():
+    words = (sparsemix.__doc__ or "").split()
+    assert words[:2] == ["sparsemix", "fits"]
+    sentence = " ".join(words)
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert project["description"] == sentence
+    for page in ["README.md", "doc/index.rst", "CITATION.cff", ".zenodo.json", "conda/recipe.yaml", "paper/paper.md"]:
+        text = " ".join((ROOT / page).read_text(encoding="utf-8").replace("`sparsemix`", "sparsemix").split())
+        assert text.count(sentence) == 1, page
+
+
+def test_all_files_give_the_version_of_the_package():
+    found = {
+        "CITATION.cff": r"^version: (.*)$", "conda/recipe.yaml": r"^  version: (.*)$", "CHANGELOG.md": r"^## (.*)$",
+    }  # fmt: skip
+    for page, pattern in found.items():
+        released, _, dev = sparsemix.__version__.partition(".dev")
+        wanted = f"{released} (unreleased)" if dev and page == "CHANGELOG.md" else sparsemix.__version__
+        assert re.search(pattern, (ROOT / page).read_text(encoding="utf-8"), re.MULTILINE).group(1) == wanted, page
+    assert "version" in tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["dynamic"]
+
+
+def test_front_pages_show_the_same_code_and_output_and_how_to_install():
+    readme, index = ((ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "doc/index.rst"))
+    for block in first_example(readme):
+        assert textwrap.indent(block, "   ") in index
+    command = f"pip install git+{REPOSITORY}" if REPOSITORY else "pip install ."
+    for page in (readme, index):
+        before, _, after = page.partition(command)
+        assert len(before.split()) < 30
+        assert after.index("front.png") < after.index("SparseSCVB0LDA")
+
+
+def first_example(readme):
+    """Code and output."""
+    return re.search(r"^```python\n(.*?)^```\n\n```text\n(.*?)^```$", readme, re.DOTALL | re.MULTILINE).groups()
+
+
 @pytest.mark.slow
-def test_code_of_the_readme_runs(tmp_path, monkeypatch):
-    """On a part of its data: both functions have their own tests."""
-    X, X_test = datasets.load_image_patches(return_test=True)
-    counts = datasets.make_sparse_lda(400, n_features=500, n_components=20, doc_length=60, random_state=0)[0]
-    docs = Bunch(data=counts, feature_names=np.array([f"word{v}" for v in range(500)]))
-    monkeypatch.setattr(datasets, "load_image_patches", lambda **_: (X[:3000], X_test[:300]))
-    monkeypatch.setattr(datasets, "load_docstrings", lambda: docs)
+def test_the_first_example_prints_what_the_readme_shows(tmp_path, monkeypatch, capsys):
+    """But for what other docstrings and other instruction sets change: each topic keeps most words, and its share."""
     monkeypatch.chdir(tmp_path)
+    code, shown = first_example((ROOT / "README.md").read_text(encoding="utf-8"))
+    names = {}
+    exec(code, names)
+    assert (tmp_path / "report.html").exists()
+    printed = capsys.readouterr().out
+    *topics, last = shown.splitlines()
+    assert len(printed.splitlines()) == len(topics) + 1
+    assert re.fullmatch(r"DBSCAN: \d+% topic \d+", printed.splitlines()[-1])
+    table = names["lda"].topic_table(names["docs"].feature_names, 6)
+    for line in topics:
+        _, share, *words = line.split()
+        common, near = max((len({*words} & {*row["words"]}), row["token_share"]) for row in table)
+        assert common >= 4, line
+        assert near == pytest.approx(float(share.strip("%")) / 100, rel=0.3), line
+    topic = next(line for line in topics if line.split()[0] == last.split()[-1])
+    of_dbscan = next(row["words"] for row in table if row["topic"] == int(printed.split()[-1]))
+    assert len({*of_dbscan} & {*topic.split()}) >= 4
+
+
+@pytest.mark.slow
+def test_code_of_the_readme_runs(monkeypatch):
+    """On a part of its data, but for the first example, which has its test."""
+    X, X_test = datasets.load_image_patches(return_test=True)
+    monkeypatch.setattr(datasets, "load_image_patches", lambda **_: (X[:3000], X_test[:300]))
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     blocks = re.findall(r"^```python\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
     assert len(blocks) >= 2
-    for block in blocks:
+    for block in blocks[1:]:
         exec(block, {})
-    assert (tmp_path / "report.html").exists()
