@@ -33,7 +33,7 @@ MODELS = {
 @pytest.mark.parametrize("name", MODELS)
 def test_topics_are_stored_and_kept_by_a_file(adata, name, tmp_path):
     model = MODELS[name].fit(adata.X)
-    assert store_topics(adata, model) is None
+    assert store_topics(adata, model) is adata
     store_topics(adata, model, layer="log", key="log")
     adata.write_h5ad(tmp_path / "cells.h5ad")
     for cells in (adata, anndata.read_h5ad(tmp_path / "cells.h5ad")):

@@ -15,7 +15,7 @@ from sparsemix.metrics._checks import read_topics
 @plain_arguments
 def store_topics(
     adata: Any, model: Any, doc_topic: ArrayLike | None = None, *, layer: str | None = None, key: str = "topics"
-) -> None:
+) -> Any:
     """Store the topics of a fitted model in an AnnData object: shares of cells, weights of genes, parameters.
 
     Sets ``adata.obsm["X_" + key]`` (shares of topics in each cell, n_obs x n_components), ``adata.varm[key]``
@@ -34,6 +34,11 @@ def store_topics(
         Layer with the counts; None takes ``adata.X``.
     key : str, default="topics"
         Name in ``varm`` and ``uns``; in ``obsm`` it begins with "X_".
+
+    Returns
+    -------
+    adata : anndata.AnnData
+        The given object.
 
     Raises
     ------
@@ -62,7 +67,7 @@ def store_topics(
     >>> from sparsemix.datasets import make_bars
     >>> from sparsemix.topics import store_topics
     >>> adata = anndata.AnnData(make_bars(n_samples=500, random_state=0)[0])
-    >>> store_topics(adata, SparseSCVB0LDA(10, random_state=0).fit(adata.X))
+    >>> adata = store_topics(adata, SparseSCVB0LDA(10, random_state=0).fit(adata.X))
     >>> adata.obsm["X_topics"].shape, adata.varm["topics"].shape, adata.uns["topics"]["estimator"]
     ((500, 10), (25, 10), 'SparseSCVB0LDA')
     """
@@ -92,6 +97,7 @@ def store_topics(
     adata.obsm[f"X_{key}"] = shares
     adata.varm[key] = (words / words.sum(axis=1, keepdims=True)).T
     adata.uns[key] = about
+    return adata
 
 
 def shares_of(adata, model, doc_topic, layer):
