@@ -32,9 +32,9 @@ def corpora(options):
             for n, V, drawn, numbers in (QUICK if options.quick else DRAWN)]  # fmt: skip
 
 
-def expected(n_samples, n_features, K):
-    """Bytes of ``transform``: three tables, the parameters of a block of documents in float64, and the result."""
-    return 12 * K * n_features + 8 * K * min(n_samples, BLOCK) + 4 * n_samples * K
+def expected(n_samples, n_features, K, model):
+    """Bytes of ``transform``: the model, two tables, parameters of a block of documents in float64, and the result."""
+    return model + 8 * K * n_features + 8 * K * min(n_samples, BLOCK) + 4 * n_samples * K
 
 
 def measure(about, path, K, model, record):
@@ -44,9 +44,9 @@ def measure(about, path, K, model, record):
     used = fit and attempt(f"{name}, K={K}: transform", "_memory_tasks:transform", CORES[:1], path=path, model=model)
     if not used:
         return
-    shape = about["n_samples"], about["n_features"], K
+    predicted = expected(about["n_samples"], about["n_features"], K, fit["pickle"])
     scores = {"table": 4 * K * about["n_features"], "fit": fit["bytes"], "transform": used["bytes"],
-              "expected": expected(*shape), "pickle": fit["pickle"], "loaded": used["loaded"],
+              "expected": predicted, "pickle": fit["pickle"], "loaded": used["loaded"],
               "result": used["result"], "epochs": fit["epochs"], "entries": about["n_entries"],
               "tokens": about["n_tokens"]}  # fmt: skip
     record.add(
