@@ -26,6 +26,7 @@ QUICK = [
     ["dmr.py", "--quick"],
     ["hdp.py", "--quick"],
     ["effects.py", "--quick"],
+    ["memory.py", "--quick"],
     ["mixture.py", "--quick", "--sections", "pass,candidates,sparsity,memory"],
     ["topics.py", "--K", "20", "--seconds", "1", "--cpu"],
     ["topics.py", "--K", "50", "--seconds", "1", "--cpu", "--peers", "none", "--data", "{docword.kos.txt.gz}"],
@@ -55,6 +56,8 @@ FULL = [
     *(["seeds.py", "--K", "50", "--data", f"{{docword.{name}.txt.gz}}"]
       for name in ("kos", "ap", "reuters21578", "20news", "nips")),
     ["effects.py"],
+    ["memory.py"],
+    ["memory.py", "--K", "100,1000", "--data", "{docword.20news.txt.gz}"],
     ["drift.py", "--data", "{docword.arxiv.txt.gz}"],
     ["drift.py", "--large", "--data", "{docword.arxiv.txt.gz}"],
     ["drift.py", "--discounts", "--data", "{docword.arxiv.txt.gz}"],

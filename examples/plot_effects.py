@@ -54,3 +54,5 @@ for side, colour in ((1.2, "C0"), (0.4, "C1")):
     right.plot(years, weight / (weight + side + 0.8), ":", color=colour)
 right.set_xticks(years[::5])
 right.legend(right.lines[:2], ["left", "right"])
+
+plt.show()
