@@ -13,16 +13,25 @@ import numpy as np
 from scipy import sparse
 
 import sparsemix
-from sparsemix import blocks
+from sparsemix import SparseGaussianMixture, blocks
 from sparsemix._estimator import blockwise
 from sparsemix._estimator.checkpoints import CheckpointFolder
 from sparsemix.datasets import make_sparse_lda
 
 warnings.simplefilter("ignore")
+GAUSSIANS = "SparseGaussianMixture"
 
 
-def prepare(folder, n_samples, n_features, blocks):
-    """Documents of known topics in shards, and some to score."""
+def prepare(folder, name, n_samples, n_features, blocks):
+    """Documents of known topics, or rows of known Gaussians, in shards, and some to score."""
+    if name == GAUSSIANS:
+        rng = np.random.default_rng(0)
+        means = 3.0 * rng.normal(size=(300, n_features))
+        X = means[rng.integers(300, size=n_samples + 1000)]
+        X = (X + rng.normal(size=X.shape)).astype(np.float32)
+        np.save(Path(folder, "test"), X[n_samples:])
+        np.save(Path(folder, "rows"), X[:n_samples])
+        return {"tokens": n_samples * n_features, "bytes": X[:n_samples].nbytes}
     X, _, _ = make_sparse_lda(n_samples + 1000, n_features, 100, doc_length=80, random_state=0)
     sparse.save_npz(Path(folder, "test"), X[n_samples:].tocsr())
     for i, rows in enumerate(np.array_split(np.arange(n_samples), blocks)):
@@ -30,11 +39,25 @@ def prepare(folder, n_samples, n_features, blocks):
     return {"tokens": int(X[:n_samples].sum()), "bytes": sum(path.stat().st_size for path in Path(folder).glob("b*"))}
 
 
-def rows_of(folder):
+def rows_of(folder, n_blocks):
+    if Path(folder, "rows.npy").exists():
+        X = np.load(Path(folder, "rows.npy"), mmap_mode="r")
+        return blocks.from_arrays(X, rows=-(-len(X) // n_blocks))
     return blocks.from_npz(sorted(Path(folder).glob("block*.npz")))
 
 
+def test_of(folder):
+    """Rows to score."""
+    if Path(folder, "rows.npy").exists():
+        return np.load(Path(folder, "test.npy"))
+    return sparse.csr_array(sparse.load_npz(Path(folder, "test.npz")))
+
+
 def made(name, K, passes):
+    if name == GAUSSIANS:
+        return SparseGaussianMixture(
+            K, max_iter=passes, tol=0.0, random_state=0, learning_method="batch", init_params="random_from_data"
+        )
     start = {"tol": 0.0, "init_params": "bregman"} if name == "SparseLDA" else {}
     return getattr(sparsemix, name)(K, max_iter=passes, random_state=0, **start)
 
@@ -77,19 +100,20 @@ def record(folder, est, fit):
         started, cpu = time.perf_counter(), time.process_time()
         fit(est)
         seconds, cpu = time.perf_counter() - started, time.process_time() - cpu
-    test = sparse.csr_array(sparse.load_npz(Path(folder, "test.npz")))
-    bits = f"{zlib.crc32(np.ascontiguousarray(est.components_)):08x}"
-    return {"seconds": seconds, "cpu_seconds": cpu, "score": est.score(test), "checksum": bits,
+    found = est.means_ if isinstance(est, SparseGaussianMixture) else est.components_
+    bits = f"{zlib.crc32(np.ascontiguousarray(found)):08x}"
+    return {"seconds": seconds, "cpu_seconds": cpu, "score": est.score(test_of(folder)), "checksum": bits,
             "anonymous": peak.added}  # fmt: skip
 
 
-def plain(folder, name, K, passes):
+def plain(folder, name, K, passes, n_blocks):
     """``fit`` with all rows in memory."""
-    X = sparse.vstack(list(rows_of(folder)), format="csr")
+    parts = list(rows_of(folder, n_blocks))
+    X = np.concatenate(parts) if name == GAUSSIANS else sparse.vstack(parts, format="csr")
     return record(folder, made(name, K, passes), lambda est: est.fit(X))
 
 
-def here(folder, name, K, passes, steps, checkpoint=None):
+def here(folder, name, K, passes, n_blocks, steps, checkpoint=None):
     """Block after block in this process, with the seconds of its parts."""
     seen = {"visit": 0.0, "add": [], "size": 0, "save": []}
     original, add, saved = blockwise.Job.visit, blockwise.Tree.push, CheckpointFolder.save
@@ -113,7 +137,8 @@ def here(folder, name, K, passes, steps, checkpoint=None):
 
     blockwise.Job.visit, blockwise.Tree.push, CheckpointFolder.save = visit, push, save
     est = made(name, K, passes)
-    out = record(folder, est, lambda est: blocks.fit(est, rows_of(folder), steps=steps, checkpoint=checkpoint))
+    rows = rows_of(folder, n_blocks)
+    out = record(folder, est, lambda est: blocks.fit(est, rows, steps=steps, checkpoint=checkpoint))
     stats = est._fitted.stats.copy()
     started = time.perf_counter()
     est._fitted.model.global_step(stats)
@@ -126,37 +151,70 @@ def here(folder, name, K, passes, steps, checkpoint=None):
     return out
 
 
-def cluster(folder, name, K, passes, steps, n_workers, kill=False):
+def loopback():
+    """Bytes that this machine has received from itself, of all processes; None where the system does not say."""
+    try:
+        lines = Path("/proc/net/dev").read_text().splitlines()
+    except OSError:
+        return None
+    return next((int(line.split(":")[1].split()[0]) for line in lines if line.strip().startswith("lo:")), None)
+
+
+class Wire:
+    """Bytes on the wire, seconds and CPU seconds from one step to the next; the loopback is the only wire here."""
+
+    def __init__(self, executor, at_round=None):
+        self.marks, self.sum_bytes, visits = [], 0, executor.visits
+
+        def marked(this, *arguments):
+            self.marks.append((loopback() or 0, time.perf_counter(), cpu_of_all()))
+            if at_round is not None and len(self.marks) == at_round[0]:
+                at_round[1]()
+            total = visits(this, *arguments)
+            self.sum_bytes = self.sum_bytes or len(pickle.dumps(total, protocol=5))
+            return total
+
+        executor.visits = marked
+
+    def figures(self, before, n_workers):
+        """Figures of a fit since a count of bytes. The median leaves out rounds that send complete states."""
+        moved, seconds, cpu = np.median(np.diff(np.array(self.marks), axis=0), axis=0).tolist()
+        out = {"sum_bytes": self.sum_bytes, "round_seconds": seconds, "round_cpu_seconds": cpu}
+        if before is None:
+            return out | dict.fromkeys(["wire_bytes", "wire_round_bytes", "wire_sums"])
+        return out | {"wire_bytes": loopback() - before, "wire_round_bytes": moved,
+                      "wire_sums": moved / self.sum_bytes / n_workers}  # fmt: skip
+
+
+def cpu_of_all():
+    """CPU seconds of this process and of the workers that it started."""
+    import psutil  # Dask needs it
+
+    me = psutil.Process()
+    return sum(sum(each.cpu_times()[:2]) for each in [me, *me.children(recursive=True)])
+
+
+def cluster(folder, name, K, passes, n_blocks, steps, n_workers, kill=False):
     """The workers of a local cluster, one thread each; ``kill`` ends one of them in the middle."""
     import dask
     from distributed import Client, LocalCluster
 
     from sparsemix.blocks import _cluster as executor
 
-    sent = []
-    original = executor.Frozen.__init__
-
-    def init(self, value):
-        original(self, value)
-        sent.append(len(self._bytes))
-
-    executor.Frozen.__init__ = init
     dask.config.set({"distributed.scheduler.allowed-failures": 10})
     with (
-        LocalCluster(n_workers=n_workers, threads_per_worker=1, dashboard_address=":0", silence_logs=60) as some,
+        LocalCluster(
+            n_workers=n_workers, threads_per_worker=1, dashboard_address=":0", silence_logs=60, scheduler_port=0
+        ) as some,
         Client(some) as client,
     ):
         client.run(lambda: __import__("sparsemix"))
-        if kill:
-            victim, visits, visited = next(iter(some.workers.values())).process.pid, executor.DaskExecutor.visits, []
 
-            def dying(self, *arguments):
-                visited.append(1)
-                if len(visited) == passes * steps // 2:
-                    threading.Timer(0.02, os.kill, (victim, signal.SIGKILL)).start()
-                return visits(self, *arguments)
+        def end_one():
+            victim = next(iter(some.workers.values())).process.pid
+            threading.Timer(0.02, os.kill, (victim, signal.SIGKILL)).start()
 
-            executor.DaskExecutor.visits = dying
-        est = made(name, K, passes)
-        out = record(folder, est, lambda est: blocks.fit(est, rows_of(folder), steps=steps, client=client))
-    return out | {"n_workers": n_workers, "killed": kill, "round_bytes": sum(sent) / (passes * steps)}
+        wire = Wire(executor.DaskExecutor, (passes * steps // 2, end_one) if kill else None)
+        est, before = made(name, K, passes), loopback()
+        out = record(folder, est, lambda est: blocks.fit(est, rows_of(folder, n_blocks), steps=steps, client=client))
+        return out | wire.figures(before, n_workers) | {"n_workers": n_workers, "killed": kill}
