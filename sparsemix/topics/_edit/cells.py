@@ -33,7 +33,7 @@ def store_topics(
     layer : str, default=None
         Layer with the counts; None takes ``adata.X``.
     key : str, default="topics"
-        Name in ``varm`` and ``uns``; in ``obsm`` it begins with "X_".
+        Name in ``varm`` and ``uns``; in ``obsm`` it begins with ``"X_"``.
 
     Returns
     -------
