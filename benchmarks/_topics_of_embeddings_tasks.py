@@ -44,7 +44,7 @@ def measure(folder, name, n_components, seed):
     chosen = Path(folder, f"chosen-{seed}.npy")
     if name == "BERTopic":
         np.save(chosen, results[0][1] >= 0)
-    there = np.load(chosen) if chosen.exists() else np.ones(len(rows["labels"]), dtype=bool)
+    there = np.load(chosen) if chosen.exists() else None
     return {label: scores(counts, rows["labels"], found, there) | {"seconds": seconds}
             for label, found, seconds in results}  # fmt: skip
 
@@ -58,12 +58,12 @@ def clocked(results):
 def scores(counts, labels, found, there):
     """Agreement with labels on all documents, where -1 is a cluster, and on those to which BERTopic gives a topic."""
     words = class_tf_idf(counts, found)
+    parts = {"": slice(None)} | ({} if there is None else {"_there": there})
     return {
         "topics": len(words), "without": float(np.mean(found < 0)),
         "largest": float(np.bincount(found[found >= 0]).max() / len(found)),
-        "nmi": normalized_mutual_info_score(labels, found), "ari": adjusted_rand_score(labels, found),
-        "nmi_there": normalized_mutual_info_score(labels[there], found[there]),
-        "ari_there": adjusted_rand_score(labels[there], found[there]),
+        **{"nmi" + of: normalized_mutual_info_score(labels[part], found[part]) for of, part in parts.items()},
+        **{"ari" + of: adjusted_rand_score(labels[part], found[part]) for of, part in parts.items()},
         "npmi": float(np.mean(topic_coherence(words, counts))), "diversity": topic_diversity(words, 10),
     }  # fmt: skip
 
