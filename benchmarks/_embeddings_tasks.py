@@ -26,7 +26,7 @@ TUNED_ON = {
 FAISS_ITERATIONS = 25  # its default
 GSDMM_ITERATIONS = 30
 # HDBSCAN's time grows with the square of the rows: it has the first of them, and is judged by these.
-FIRST_ROWS = {"hdbscan 8000": 8000}
+FIRST_ROWS = {"hdbscan 8000": 8000, "directions 8000": 8000}
 
 
 def read(data, corpus, n_rows):
@@ -41,12 +41,16 @@ def read(data, corpus, n_rows):
     return X[order], labels[order]
 
 
+def reduced(X, n_features):
+    """TF-IDF of counts, and its truncated SVD."""
+    return TruncatedSVD(n_features, random_state=0).fit_transform(TfidfTransformer(sublinear_tf=True).fit_transform(X))
+
+
 def embed(data, corpus, n_rows, n_features, out):
     """Write TF-IDF and truncated SVD of a corpus, rows of unit length; returns their number."""
     if not Path(out).exists():
         X, labels = read(data, corpus, n_rows)
-        X = TfidfTransformer(sublinear_tf=True).fit_transform(X)
-        x = TruncatedSVD(n_features, random_state=0).fit_transform(X)
+        x = reduced(X, n_features)
         norms = np.linalg.norm(x, axis=1)
         x, labels = x[norms > 0] / norms[norms > 0, None], labels[norms > 0]
         np.savez(out, x=x.astype(np.float32), labels=labels)
@@ -220,6 +224,7 @@ CONTESTANTS = {
     "minibatch k-means": minibatch,
     "hdbscan 8000": hdbscan,
     "directions": of_sparsemix(SparseVonMisesFisherMixture),
+    "directions 8000": of_sparsemix(SparseVonMisesFisherMixture),
     "directions vb": of_sparsemix(SparseVonMisesFisherMixture, inference="vb"),
     "directions own": of_sparsemix(SparseVonMisesFisherMixture, concentration_type="own"),
     **{name: gaussian(name) for name in ("tied_spherical", "tied_diag", "tied", "diag", "low_rank")},

@@ -27,7 +27,10 @@ CLOCKS = {
     "wall": "seconds by the clock on a machine with other work (orders of magnitude)",
 }
 OUTCOMES = ("yes", "in part", "undecided", "no")
-PACKAGES = ("sparsemix", "numpy", "scipy", "scikit-learn", "tomotopy", "gensim", "faiss-cpu", "evoc")
+PACKAGES = (
+    "sparsemix", "numpy", "scipy", "scikit-learn", "tomotopy", "gensim", "faiss-cpu", "evoc", "bertopic", "umap-learn",
+    "hdbscan", "bm3d", "scikit-image",
+)  # fmt: skip
 OUTPUTS = ("--record", "--plot")  # options that are no part of how a thing is measured
 
 NUMBER, NONE = (int, float), (type(None),)

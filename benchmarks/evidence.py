@@ -41,6 +41,8 @@ QUICK = [
     ["departures.py", "--quick"],
     ["advice.py", "--quick"],
     ["embeddings.py", "short", "--quick", "--data", "{}"],
+    ["topics_of_embeddings.py", "--documents", "1000", "--features", "16", "--K", "20", "--seeds", "1", "--data", "{}"],
+    ["denoising.py", "--size", "64", "--K", "10", "--rows", "2000", "--pictures", "camera"],
     ["scale.py", "--documents", "4000", "--words", "1000", "--K", "50", "--passes", "3"],
 ]
 FULL = [
@@ -87,6 +89,8 @@ FULL = [
     ["departures.py", "--only", "topics", "--seeds", "3", "--K", "100", "--data", "{docword.nips.txt.gz}"],
     ["clusters.py", "table", "paper", "chains", "stream", "short", "speed", "--data", "{}"],
     ["embeddings.py", "rows", "short", "--data", "{}"],
+    ["topics_of_embeddings.py", "--data", "{}"],
+    ["denoising.py"],
     ["scale.py", "--documents", "100000", "--K", "200"],
 ]  # fmt: skip
 NEEDS_DATA = "--data", "--images"
@@ -104,7 +108,7 @@ def programs(quick, data):
             notes.append(f"left out, because there is one core: {program} {' '.join(words)}")
         elif not places or (path and path.exists()):
             out.append([program, *(str(path) if word in places else word for word in words)])
-        elif program in ("clusters.py", "embeddings.py"):
+        elif program in ("clusters.py", "embeddings.py", "topics_of_embeddings.py"):
             notes.append(f"left out, because corpora are missing: {program} {' '.join(words)}")
         elif any(program == made[0] and made[1:3] == kept[:2] for made in out):
             notes.append(f"left out, because {places[0]} is missing: {program} {' '.join(words)}")
