@@ -20,7 +20,7 @@ THREADS = 32  # of a worker, which is a machine; they share its visits without l
 DEATH = 1.7  # seconds that a killed worker cost, measured
 BLOCKS = 8  # of a step, for each worker
 NAME, SIZES = "SparseGaussianMixture", (100, 1_000)
-CHECKS = [(200, 16_000, 1), (200, 16_000, 2), (50, 40_000, 3)]  # K, rows, workers; 16 blocks, 64 columns
+CHECKS = [(500, 200_000, 1), (500, 200_000, 2), (300, 400_000, 3)]  # K, rows, workers; 16 blocks, 64 columns
 
 
 def main():
