@@ -1,6 +1,6 @@
 """How long an epoch over blocks takes on many machines: a formula of measured terms, and a simulation.
 
-python benchmarks/scale_model.py --terms     measure the terms with 12,000 rows and two numbers of components; one core
+python benchmarks/scale_model.py --terms     measure the terms with 100,000 rows and two numbers of components; one core
 python benchmarks/scale_model.py --check     CPU seconds of a round of three other fits, and what the terms predict
 python benchmarks/scale_model.py             the simulation, from the recorded terms
 
@@ -36,10 +36,10 @@ def measure(kept):
     """Terms of Gaussians of 64 columns, "full", and of the tasks of Dask."""
     tasks = attempt("tasks", "_scale_terms:of_tasks", CORES[:1])
     with tempfile.TemporaryDirectory() as folder:
-        run("_scale_tasks:prepare", CORES[:1], folder=folder, name=NAME, n_samples=12_000, n_features=64, blocks=8)
+        run("_scale_tasks:prepare", CORES[:1], folder=folder, name=NAME, n_samples=100_000, n_features=64, blocks=8)
         for K in SIZES:
             terms = run("_scale_terms:of_fit", CORES[:1], folder=folder, name=NAME, K=K, n_blocks=8, steps=1)
-            kept.add("scale-terms", "drawn, 12,000 rows", NAME, figures(terms) | tasks, label=f"K = {K}", seed=0,
+            kept.add("scale-terms", "drawn, 100,000 rows", NAME, figures(terms) | tasks, label=f"K = {K}", seed=0,
                      parameters={"n_components": K})  # fmt: skip
 
 

@@ -1,6 +1,7 @@
 """Conversion of data to a sequence of blocks, and of weights to one array per block."""
 
 import os
+import sys
 
 import numpy as np
 from scipy import sparse
@@ -98,6 +99,8 @@ class DelayedBlocks(Blocks):
                 f"data is a dask array in {data.numblocks[1]} chunks of columns; give it whole rows: "
                 "data.rechunk({1: -1})"
             )
+        # what workers of a cluster hold, as after persist()
+        self._held = sys.modules["distributed"].futures_of(data) if "distributed" in sys.modules else []
         parts = data.to_delayed() if hasattr(data, "to_delayed") else data
         self.delayed = list(np.asarray(parts, dtype=object).ravel())
         rows = data.chunks[0] if hasattr(data, "chunks") and hasattr(data, "rechunk") else [np.nan]
@@ -107,7 +110,10 @@ class DelayedBlocks(Blocks):
         return len(self.delayed)
 
     def _read(self, i):
-        return block_of(needed("dask").compute(self.delayed[i], scheduler="synchronous")[0])
+        part = self.delayed[i]
+        if self._held:
+            return block_of(self._held[0].client.compute(part, sync=True))
+        return block_of(needed("dask").compute(part, scheduler="synchronous")[0])
 
 
 def block_of(value):

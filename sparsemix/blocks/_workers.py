@@ -27,6 +27,8 @@ class WorkerWatch:
         if not hasattr(client, "nthreads"):
             kind = f"the text {client!r}" if isinstance(client, str) else f"a {type(client).__name__}"
             raise TypeError(f"client is {kind}; give a dask.distributed.Client, which Client(address or cluster) opens")
+        if getattr(client, "status", None) == "closed":
+            raise ValueError("client is closed; open a new Client")
         self._client, self._limit = client, limit
         self._since, self._warned = None, False
 

@@ -5,6 +5,7 @@ import gc
 import gzip
 import io
 import lzma
+import os
 import pickle
 import sys
 from contextlib import nullcontext
@@ -20,6 +21,7 @@ from sparsemix import SparseGaussianMixture, SparseLDA, blocks
 from sparsemix._engine.rounds.plan import Plan
 from sparsemix._engine.rounds.sample import chosen_rows, hashed
 from sparsemix._engine.rounds.tree import Tree, branches, reduced
+from sparsemix.blocks._readers.texts import remove
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(23, 3))
@@ -209,6 +211,19 @@ def test_counts_that_were_not_written_are_counted_again(tmp_path, monkeypatch, e
     for _ in range(2):
         np.testing.assert_array_equal(data[0].toarray(), [[1, 1], [0, 1]])
     assert len(counter.calls) == 2
+
+
+def test_damaged_counts_are_counted_again_and_only_their_process_removes_them(tmp_path):
+    (tmp_path / "t.txt").write_text("one two\ntwo\n")
+    counter = Counter(CountVectorizer().fit(["one two"]))
+    data = blocks.from_text(tmp_path / "t.txt", counter, cache=tmp_path / "counts")
+    for n_calls in (1, 2):
+        np.testing.assert_array_equal(data[0].toarray(), [[1, 1], [0, 1]])
+        assert len(counter.calls) == n_calls
+        (path,) = Path(data._cache).iterdir()
+        path.write_bytes(path.read_bytes()[:90])
+    remove(data._cache, os.getpid() + 1)  # as in a process that was forked
+    assert Path(data._cache).exists()
 
 
 class Forward(io.RawIOBase):

@@ -103,6 +103,9 @@ def test_collections_of_dask(client):
     for data in (delayed, chunks):
         assert_same_bits(whole, blocks.fit(mixture(), data), ROWS)
         assert_same_bits(whole, blocks.fit(mixture(), data, client=client), ROWS)
+    for data in (chunks.persist(), chunks.persist() * 1.0, list(dask.persist(*delayed))):  # held by workers
+        assert_same_bits(whole, blocks.fit(mixture(), data), ROWS)
+        assert_same_bits(whole, blocks.fit(mixture(), data, client=client), ROWS)
     documents = [dask.delayed(X) for X in cut(COUNTS)]
     assert_same_bits(blocks.fit(lda(), cut(COUNTS)), blocks.fit(lda(), documents, client=client), COUNTS)
     with pytest.raises(ValueError, match="in 3 chunks of columns; give it whole rows"):
@@ -250,6 +253,14 @@ def test_an_asynchronous_client_is_refused():
 
     with pytest.raises(TypeError, match="client is asynchronous"):
         blocks.fit(mixture(), cut(ROWS), client=Asynchronous())
+
+
+def test_a_closed_client_is_refused():
+    with cluster(1) as some:
+        closed = dd.Client(some)
+        closed.close()
+        with pytest.raises(ValueError, match="client is closed; open a new Client"):
+            blocks.fit(mixture(), cut(ROWS), client=closed)
 
 
 def test_nothing_of_a_fit_stays(client):

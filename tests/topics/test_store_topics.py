@@ -46,6 +46,8 @@ def test_topics_are_stored_and_kept_by_a_file(adata, name, tmp_path):
         assert about["estimator"] == type(model).__name__
         assert about["params"]["n_components"] == 3
         assert set(about["params"]) == set(model.get_params(deep=False))
+        if hasattr(model, "step_size"):
+            assert about["params"]["step_size"] == repr(model.step_size)
         assert (about["layer"], cells.uns["log"]["layer"]) == ("X", "log")
 
 
@@ -67,6 +69,7 @@ def test_a_call_that_fails_changes_nothing(adata):
         (lambda: store_topics(adata[:9], model), ValueError, r"adata is a view .*; give adata\.copy"),
         (lambda: store_topics(adata[:, :5].copy(), model), ValueError, "has 5 genes, and model was fitted to 12"),
         (lambda: store_topics(adata, model, layer="raw"), KeyError, "adata has no layer 'raw'; it has log"),
+        (lambda: store_topics(adata, model, np.full((60, 3), np.nan)), ValueError, "missing or negative values"),
         (lambda: store_topics(adata, model, np.ones((60, 2))), ValueError, r"doc_topic has shape \(60, 2\), expected"),
         (lambda: store_topics(adata, SparseLDA(3)), ValueError, "model is a SparseLDA without components_"),
     ]

@@ -5,6 +5,7 @@ import os
 import shutil
 import tempfile
 import weakref
+import zipfile
 from collections.abc import Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -81,7 +82,7 @@ class TextBlocks(Blocks):
         self._places = [place for path in paths for place in places_of(path, lines)]
         self._cache = folder_of(cache)  # pickled copies use it where they see it, and only this object removes it
         if self._cache is not None:
-            weakref.finalize(self, shutil.rmtree, self._cache, ignore_errors=True)
+            weakref.finalize(self, remove, self._cache, os.getpid())
 
     @property
     def sizes(self):
@@ -102,8 +103,8 @@ class TextBlocks(Blocks):
         if self._cache is None:
             return self._counted(i)
         path = os.path.join(self._cache, f"block{i:05d}.npz")
-        with suppress(FileNotFoundError):
-            return sparse.csr_array(sparse.load_npz(path))
+        with suppress(OSError, ValueError, KeyError, zipfile.BadZipFile):  # not there, or damaged
+            return sparse.csr_array(read_counts(path))
         X = self._counted(i)
         with suppress(OSError), replacing(path) as file:  # without the folder or space, the next reading counts again
             sparse.save_npz(file, X, compressed=False)
@@ -111,6 +112,18 @@ class TextBlocks(Blocks):
 
     def _counted(self, i):
         return sparse.csr_array(self._vectorizer.transform(self.texts(i)))
+
+
+def read_counts(path):
+    """Counts of a block from the cache; closes a damaged file, too."""
+    with open(path, "rb") as file:
+        return sparse.load_npz(file)
+
+
+def remove(folder, pid):
+    """Remove a cache at the end of the process that made it, and not of one that it forked."""
+    if os.getpid() == pid:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def folder_of(cache):

@@ -85,19 +85,26 @@ def store_topics(
     if shares.shape != (adata.n_obs, len(words)):
         wanted = adata.n_obs, len(words)
         raise ValueError(f"doc_topic has shape {shares.shape}, expected {wanted}: give a row per cell")
+    if not (shares >= 0.0).all():
+        raise ValueError("doc_topic has missing or negative values; give shares of topics")
     params = {name: plain(value) for name, value in model.get_params(deep=False).items()}
     about = {
         "estimator": type(model).__name__,
         "version": __version__,
         "layer": "X" if layer is None else layer,
-        # files of AnnData hold numbers and texts
-        "params": {name: value if isinstance(value, (bool, int, float, str)) else described(value)
-                   for name, value in params.items()},
-    }  # fmt: skip
+        "params": {name: stored(value) for name, value in params.items()},
+    }
     adata.obsm[f"X_{key}"] = shares
     adata.varm[key] = (words / words.sum(axis=1, keepdims=True)).T
     adata.uns[key] = about
     return adata
+
+
+def stored(value):
+    """A parameter as files of AnnData hold it, a number or a text; a checksum of an array."""
+    if isinstance(value, (bool, int, float, str)):
+        return value
+    return repr(value) if isinstance(value, (tuple, list)) else described(value)
 
 
 def shares_of(adata, model, doc_topic, layer):
