@@ -161,13 +161,13 @@ def loopback():
 
 
 class Wire:
-    """Bytes on the wire, seconds and CPU seconds from one step to the next; the loopback is the only wire here."""
+    """Bytes on the wire from one step to the next; the loopback is the only wire here."""
 
     def __init__(self, executor, at_round=None):
         self.marks, self.sum_bytes, visits = [], 0, executor.visits
 
         def marked(this, *arguments):
-            self.marks.append((loopback() or 0, time.perf_counter(), cpu_of_all()))
+            self.marks.append(loopback() or 0)
             if at_round is not None and len(self.marks) == at_round[0]:
                 at_round[1]()
             total = visits(this, *arguments)
@@ -178,20 +178,11 @@ class Wire:
 
     def figures(self, before, n_workers):
         """Figures of a fit since a count of bytes. The median leaves out rounds that send complete states."""
-        moved, seconds, cpu = np.median(np.diff(np.array(self.marks), axis=0), axis=0).tolist()
-        out = {"sum_bytes": self.sum_bytes, "round_seconds": seconds, "round_cpu_seconds": cpu}
         if before is None:
-            return out | dict.fromkeys(["wire_bytes", "wire_round_bytes", "wire_sums"])
-        return out | {"wire_bytes": loopback() - before, "wire_round_bytes": moved,
-                      "wire_sums": moved / self.sum_bytes / n_workers}  # fmt: skip
-
-
-def cpu_of_all():
-    """CPU seconds of this process and of the workers that it started."""
-    import psutil  # Dask needs it
-
-    me = psutil.Process()
-    return sum(sum(each.cpu_times()[:2]) for each in [me, *me.children(recursive=True)])
+            return {"sum_bytes": self.sum_bytes} | dict.fromkeys(["wire_bytes", "wire_round_bytes", "wire_sums"])
+        moved = float(np.median(np.diff(self.marks)))
+        return {"sum_bytes": self.sum_bytes, "wire_bytes": loopback() - before, "wire_round_bytes": moved,
+                "wire_sums": moved / self.sum_bytes / n_workers}  # fmt: skip
 
 
 def cluster(folder, name, K, passes, n_blocks, steps, n_workers, kill=False):

@@ -44,7 +44,6 @@ QUICK = [
     ["topics_of_embeddings.py", "--documents", "1000", "--features", "16", "--K", "20", "--seeds", "1", "--data", "{}"],
     ["denoising.py", "--size", "64", "--K", "10", "--rows", "2000", "--pictures", "camera"],
     ["scale.py", "--documents", "4000", "--words", "1000", "--K", "50", "--passes", "3"],
-    ["scale_model.py"],
 ]
 FULL = [
     ["mixture_defaults.py", "--images", "{images}"],
@@ -94,8 +93,6 @@ FULL = [
     ["denoising.py"],
     ["scale.py", "--documents", "100000", "--K", "200"],
     ["scale.py", "--wire"],
-    *(["scale_model.py", option] for option in ("--terms", "--check")),
-    ["scale_model.py"],
 ]  # fmt: skip
 NEEDS_DATA = "--data", "--images"
 

@@ -165,7 +165,8 @@ class DaskExecutor(LocalExecutor):
     def begin(self, begin, monitor, resumed=None):
         """Begin or resume a fit or restart."""
         self._renew(None)
-        self._sent = {}
+        # counts continue: a worker may still have a row memory of the trial before
+        self._sent = {u: (n_visits, None, None) for u, (n_visits, *_) in self._sent.items()}
         return super().begin(begin, monitor, resumed)
 
     def changed(self, stats):

@@ -78,7 +78,8 @@ class Replica:
             if self.version != reached - 1 or delta == BEHIND:
                 continue
             self.version = None  # if the step raises, the state is of no version
-            state, state.schedule.current = self.state, current
+            state = self.state
+            state.schedule.current = current
             state.stats = advance(state.model, state.schedule, state.stats, delta.thaw(), split)
             self.version = reached
         return self.version == version

@@ -137,7 +137,7 @@ def test_blocks_of_a_task_change_no_bit(name, client, monkeypatch):
     assert next(sizes)
 
 
-@pytest.mark.parametrize("name", ["scvb0 large steps", "mixture births lists", "lda memoized priors"])
+@pytest.mark.parametrize("name", ["scvb0 large steps", "mixture births lists", "mixture lists starts"])
 def test_visits_at_unexpected_workers_change_no_bit(name, client, monkeypatch):
     """Workers that take tasks over lack steps and row memories; the client repeats their tasks with everything."""
     from sparsemix.blocks._cluster import DaskExecutor

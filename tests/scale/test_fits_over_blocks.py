@@ -77,6 +77,7 @@ CASES = {
     "mixture online": mixture(learning_method="online", batch_size=40),
     "mixture em": mixture(inference="em", covariance_type="diag"),
     "mixture lists": mixture(n_components=10, candidates=3, batch_size=200),
+    "mixture lists starts": mixture(n_components=10, candidates=3, batch_size=200, n_init=2),
     "mixture sticks": mixture(weight_concentration_prior_type="dirichlet_process", covariance_type="spherical"),
     "mixture tied starts": mixture(covariance_type="tied", n_init=2, init_params="kmeans"),
     "mixture zero mean": mixture(covariance_type="zero_mean", learning_method="online"),
