@@ -3,8 +3,8 @@
 python doc/picture.py           all pictures
 python doc/picture.py --front   topics and regions only, which need no browser
 
-The others need playwright and a Chromium on the path. Topics and report are those of the first block of Python under
-"Topics" in README.md, so the pictures show what a reader of it gets.
+The pictures of the report need playwright and a Chromium on the path. Topics and report are those of the first block of
+Python under "Topics" in README.md, so the pictures show what a reader of it gets.
 """
 
 import argparse

@@ -297,8 +297,9 @@ class LocalExecutor:
         units = np.arange(len(self.plan.units))[selection]
         self.progress.begin_step()
         new = self.visits(model, units, workers)
-        self.progress.end_step(self.plan.rows(units))
-        self.n_visited += self.plan.rows(units)
+        n_rows = self.plan.rows(units)
+        self.progress.end_step(n_rows)
+        self.n_visited += n_rows
         return new
 
     def visits(self, model, units, workers):

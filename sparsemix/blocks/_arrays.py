@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from sparsemix._estimator.blockwise import block_named
-from sparsemix.blocks._data import DelayedBlocks, block_of
+from sparsemix.blocks._data import DelayedBlocks, raw_of
 from sparsemix.blocks._readers.paths import needed
 
 
@@ -36,7 +36,7 @@ def array_of(function, estimator, data, parts=None):
 def result(function, estimator, number, block):
     """``function`` of a fitted estimator and a block."""
     with block_named(number):
-        return function(estimator, block.raw(number) if hasattr(block, "portable") else block_of(block))
+        return function(estimator, raw_of(number, block))
 
 
 def typed(function, dtype, estimator, X):

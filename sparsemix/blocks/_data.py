@@ -116,6 +116,11 @@ class DelayedBlocks(Blocks):
         return block_of(needed("dask").compute(part, scheduler="synchronous")[0])
 
 
+def raw_of(number, source):
+    """A block as it was given, from a reader or from the value of a Dask partition."""
+    return source.raw(number) if hasattr(source, "portable") else block_of(source)
+
+
 def block_of(value):
     """Rows of a Dask partition: an array, a matrix, or a list of rows."""
     if isinstance(value, list) and len(value) and sparse.issparse(value[0]):

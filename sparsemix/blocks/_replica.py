@@ -1,8 +1,8 @@
 """The side of a worker: the tasks of a fit, and the replica of the fit that a worker keeps between them.
 
-A replica has the model, and the row memory of the units that it has visited. A task names the version of the model that
-it needs, and brings the statistics of the steps that its worker lacks. If that is not enough, because another worker
-took the task over or a process started late, the task returns ``BEHIND``, and the client repeats it with everything.
+A replica has the model, and the row memory of the units that it has visited. A task says which version of the model it
+needs, and brings the statistics of the steps that its worker lacks. If that is not enough, because another worker
+took the task over or started late, the task returns ``BEHIND``, and the client repeats it with everything.
 """
 
 import contextlib
@@ -21,7 +21,7 @@ from sparsemix._engine.threads import Workers
 from sparsemix._estimator.blockwise import named
 from sparsemix._kernels.vectors import _simd
 from sparsemix._version import __version__
-from sparsemix.blocks._data import block_of
+from sparsemix.blocks._data import raw_of
 
 # Fits that a worker keeps at once.
 MOST_REPLICAS = 4
@@ -189,8 +189,7 @@ def thawed(value):
 
 def raw_from(number, source):
     """A block as it was given: from a reader, a frozen value, or the result of another task."""
-    value = thawed(source)
-    return value.raw(number) if hasattr(value, "portable") else block_of(value)
+    return raw_of(number, thawed(source))
 
 
 def threads():
