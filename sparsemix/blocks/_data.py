@@ -18,6 +18,8 @@ def as_blocks(data):
         raise TypeError("data is one Delayed, whose number of blocks is unknown; give a list of Delayed, one per block")
     if hasattr(data, "collect") and hasattr(data, "collect_schema"):  # of polars
         raise TypeError("data is a LazyFrame, which is not computed yet; give data.collect(), or blocks.from_parquet")
+    if isinstance(data, (list, tuple)) and len(data) and type(data[0]).__module__ == "distributed.client":  # futures
+        data = [needed("dask").delayed(block) for block in data]
     if type(data).__module__.split(".")[0] == "dask" or (
         isinstance(data, (list, tuple)) and len(data) and hasattr(data[0], "__dask_graph__")
     ):
@@ -132,6 +134,10 @@ def weights_of(sample_weight, data):
     """Weights of each block in float64, or None. Given per block, or for all rows if the sizes of blocks are known."""
     if sample_weight is None:
         return None
+    if any(hasattr(part, "__dask_graph__") for part in (sample_weight, *sample_weight[:1])):
+        (sample_weight,) = needed("dask").compute(sample_weight)
+    if is_row(sample_weight):
+        sample_weight = np.asarray(sample_weight)
     whole = isinstance(sample_weight, np.ndarray) and sample_weight.dtype != object
     if whole:
         if data.sizes is None:

@@ -42,10 +42,12 @@ def fit(
         or SparseSCVB0LDA. It is fitted in place.
     data : sequence of blocks
         A reader of :mod:`sparsemix.blocks`, a list of arrays or CSR matrices, an object with ``len()`` and ``[i]``,
-        one array or CSR matrix, a ``dask.array`` in chunks of rows, a ``dask.bag`` or a list of ``Delayed``. Blocks
-        may be empty. Shuffle the rows first: a step of online or memoized learning uses whole blocks, or parts of one.
+        one array or CSR matrix, a ``dask.array`` in chunks of rows, a ``dask.bag`` of rows, or a list of ``Delayed`` or
+        futures. Blocks may be empty. Shuffle the rows first: a step of online or memoized learning uses whole blocks,
+        or parts of one.
     sample_weight : list of ndarray, or ndarray of shape (n_samples,), default=None
-        Weights: one array per block, or one for all rows if the sizes of the blocks are known.
+        Weights: one array per block, or one for all rows if the sizes of the blocks are known. Those of Dask are
+        computed first.
     validation_data : {array-like, sparse matrix} of shape (n_held_out, n_features), default=None
         Held-out documents for scores and ``early_stopping`` of ``SparseSCVB0LDA``, in memory. Coherence is
         computed from the documents of the initialisation, at least ten thousand.

@@ -24,7 +24,7 @@ from sparsemix._estimator.progress import fingerprint
 from sparsemix._heuristics.mixture.births import Births, Recent, late_births
 from sparsemix._heuristics.mixture.policy import few_components
 from sparsemix._heuristics.mixture.priors import LearnedPrior, of_stream
-from sparsemix._heuristics.mixture.repairs import Repairs, widened
+from sparsemix._heuristics.mixture.repairs import Repairs, ungrouped
 from sparsemix._heuristics.mixture.start import SEEDINGS, one_component
 from sparsemix._stats.altered import altered
 from sparsemix._stats.families import GAUSSIANS
@@ -94,9 +94,9 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
         Components whose weights are computed for a row during learning. "all" is exact. An int is the length of a list
         of the row's best components, at least ``n_nonzero``. The next epoch tries the neighbours of the list and some
         random components [5]_: it computes about 30 weights for each row, for any K, and the bound still never
-        decreases. In ``partial_fit`` rows have no lists, and an int saves at most three quarters of the weights. All
-        rows try all components in the first epoch, and again if their lists miss good components. "auto" means max(4,
-        n_nonzero) in ``fit`` from 100 components on, else "all". Predictions and scores are always exact.
+        decreases. All rows try all components in the first epoch, and again if their lists miss good components. In
+        ``partial_fit`` rows have no lists, and an int saves weights only of thousands of separate components. "auto"
+        means max(4, n_nonzero) in ``fit`` from 100 components on, else "all". Predictions and scores are always exact.
     weight_concentration_prior_type : {"dirichlet_distribution", "dirichlet_process"}, default="dirichlet_distribution"
         Prior of the weights (VB): a symmetric Dirichlet distribution, or a Dirichlet process truncated at K
         (stick-breaking). The first stick belongs to the largest component, and so on; components are not reordered.
@@ -537,9 +537,9 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
             self._fitted = FittedMixture(learned, self._fitted.stats.copy())
         model, seen = self._view(self._fitted.model, rows, self.n_samples_seen_)
         if model.search is not None and len(seen) and not (seen.annotated or seen.noise):
-            wider = widened(model, seen, workers)
-            if wider is not model:
-                model, self._fitted = wider, FittedMixture(wider, self._fitted.stats.copy())
+            whole = ungrouped(model, seen, workers)
+            if whole is not model:
+                model, self._fitted = whole, FittedMixture(whole, self._fitted.stats.copy())
         # the sums of these depend on the factors; births need complete rows without noise, and components that change
         # their labels
         special = seen.incomplete or seen.noise or seen.annotated or model.owners is not None

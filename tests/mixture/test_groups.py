@@ -167,12 +167,20 @@ def test_checkpoints_and_pickles_keep_groups(tmp_path):
 
 @pytest.mark.usefixtures("many")
 def test_a_look_that_missed_much_is_made_again_at_all(monkeypatch):
-    looks, search_round = [], CandidateSearch._round
+    looks, look = [], CandidateSearch._all
     monkeypatch.setattr(_repairs, "MISSED", -1.0)  # always
-    monkeypatch.setattr(
-        CandidateSearch, "_round", lambda self, *a, **k: looks.append(k.get("least")) or search_round(self, *a, **k)
-    )
+    monkeypatch.setattr(CandidateSearch, "_all", lambda self, *a: looks.append(len(self.neighbours)) or look(self, *a))
     fit = mixture(max_iter=6).fit(rows())
     assert 150 in looks
     assert not fit._fitted.model.search.by_groups
     assert fit._fitted.model.search.groups is None
+
+
+@pytest.mark.usefixtures("many")
+@pytest.mark.parametrize("missed", [-1.0, 1e9])
+def test_streams_try_all_where_groups_miss_much(missed, monkeypatch):
+    monkeypatch.setattr(_repairs, "MISSED", missed)
+    X = rows()
+    stream = mixture().partial_fit(X[:1500]).partial_fit(X[1500:])
+    assert (stream._fitted.model.search.groups is None) == (missed < 0.0)
+    assert stream._fitted.model.search.by_groups == (missed > 0.0)

@@ -103,7 +103,8 @@ def test_collections_of_dask(client):
     for data in (delayed, chunks):
         assert_same_bits(whole, blocks.fit(mixture(), data), ROWS)
         assert_same_bits(whole, blocks.fit(mixture(), data, client=client), ROWS)
-    for data in (chunks.persist(), chunks.persist() * 1.0, list(dask.persist(*delayed))):  # held by workers
+    held = chunks.persist(), chunks.persist() * 1.0, list(dask.persist(*delayed)), client.scatter(parts)  # by workers
+    for data in held:
         assert_same_bits(whole, blocks.fit(mixture(), data), ROWS)
         assert_same_bits(whole, blocks.fit(mixture(), data, client=client), ROWS)
     documents = [dask.delayed(X) for X in cut(COUNTS)]
@@ -181,8 +182,11 @@ def test_the_client_sends_the_state_and_each_row_memory_once(monkeypatch):
 
 def test_weights_travel(client):
     weight = np.random.default_rng(0).integers(0, 3, len(ROWS)).astype(float)
-    here, there = (blocks.fit(mixture(), cut(ROWS), sample_weight=weight, client=c) for c in (None, client))
-    assert_same_bits(here, there, ROWS)
+    data, array = cut(ROWS), pytest.importorskip("dask.array")
+    here = blocks.fit(mixture(), data, sample_weight=weight)
+    each = np.split(weight, np.cumsum([len(X) for X in data])[:-1])
+    for some in (weight, weight.tolist(), array.from_array(weight, chunks=70), [dask.delayed(part) for part in each]):
+        assert_same_bits(here, blocks.fit(mixture(), data, sample_weight=some, client=client), ROWS)
 
 
 def test_readings(client):

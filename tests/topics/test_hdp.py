@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from scipy.optimize import minimize_scalar
 from scipy.special import gammaln
+from sklearn.exceptions import ConvergenceWarning
 
 from sparsemix import SparseHDP, blocks
 from sparsemix._engine.documents import DocumentBlock
@@ -113,6 +114,7 @@ def test_losses_after_a_merge_are_those_of_the_sums():
     assert_allclose(clusters.losses[np.ix_(alive, alive)], Clusters(sparse.csr_array(counts[alive]), BETA).losses)
 
 
+@pytest.mark.filterwarnings("ignore:the number of topics was not learned")
 def test_most_merges_that_reach_the_score_are_made(monkeypatch):
     """Scores fall with the fifth pair, so that bisection of seven ends at four; sums of topics are exact."""
     est = SparseHDP(14, max_iter=1, random_state=0).fit(sparse.csr_array(np.eye(14, 20) + 1.0))
@@ -169,7 +171,10 @@ def test_bits_do_not_depend_on_threads_pickles_or_interruptions(corpus, tmp_path
 
 def test_few_documents_are_not_merged_without_validation_data(corpus):
     few = corpus[:300]
-    assert SparseHDP(16, random_state=0).fit(few).n_topics_ == 16
+    with pytest.warns(ConvergenceWarning, match="is n_components=16; give validation_data, or 500 documents or more"):
+        assert SparseHDP(16, random_state=0).fit(few).n_topics_ == 16
+    with pytest.warns(ConvergenceWarning, match="is n_components=3; raise n_components"):
+        assert SparseHDP(3, random_state=0).fit(corpus).n_topics_ == 3
     assert SparseHDP(16, random_state=0).fit(few, validation_data=corpus[300:600]).n_topics_ < 16
 
 

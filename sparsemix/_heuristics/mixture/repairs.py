@@ -38,9 +38,11 @@ def repaired_lists(epoch, model, rows, workers):
     return True
 
 
-def widened(model, rows, workers):
-    """The model of a stream; its rows try a larger share of the components if the current share misses much."""
+def ungrouped(model, rows, workers):
+    """The model of a stream; its rows try all components from now on if groups of components miss much."""
+    if model.search.groups is None:
+        return model
     sample = np.arange(0, len(rows), max(1, len(rows) // ROWS))
-    while model.search.share < 1.0 and missed(model, rows, sample, workers) > MISSED:
-        model = altered(model, search=altered(model.search, share=2.0 * model.search.share))
-    return model
+    if missed(model, rows, sample, workers) <= MISSED:
+        return model
+    return altered(model, search=altered(model.search, groups=None, by_groups=False))

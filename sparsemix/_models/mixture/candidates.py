@@ -29,14 +29,13 @@ RANDOM = 2
 FIRST = 32
 AGAIN = 64
 PERIOD = 8
-# Rows that are seen once try this share of all components, or more if they miss much; then they try the neighbours of
-# the best, ROUNDS times.
-SHARE_ONCE = 0.25
+# Rows that search in groups then try the neighbours of the best, ROUNDS times.
 ROUNDS = 2
-# Tile sizes in rows and in pairs of a row and a component; rows that are seen once have many more pairs.
+# Tile sizes in rows and in pairs of a row and a component.
 TILE = 1 << 11
-TILE_ONCE = 1 << 10
 MOST_PAIRS = 1 << 20
+# Weights of rows that try all components, in one step.
+MOST_WEIGHTS = 1 << 21
 # Neighbours are recomputed after this times K^1.5 rows.
 PATIENCE = 5.0
 # Number of matrix entries to unpack in one step.
@@ -100,7 +99,6 @@ class CandidateSearch:
         self.seed = seed
         self.every = every
         self.all_first = all_first
-        self.share = SHARE_ONCE
         self.n_steps = 0
         self.neighbours = self.table = None
 
@@ -150,33 +148,24 @@ class CandidateSearch:
     def local_step(self, x, resp, numbers, memory):
         """Responsibilities of a tile of rows from their candidates, and their lists for the next visit."""
         given, x, numbers = x, self.table.rows(x), np.asarray(numbers, dtype=np.int64)
-        tried = None
+        lists, visit = memory.recall(numbers) if memory is not None else (self._no_lists(len(x)), 0)
+        tried, chosen = None, None
         if self.screens:
-            lists, visit = memory.recall(numbers) if memory is not None else (self._no_lists(len(x)), 0)
             tried, rounds = self._screened(x, lists, visit), (0,)
-        elif memory is None:
-            lists = self._no_lists(len(x))
-            rounds = max(AGAIN, int(self.share * len(self.neighbours))), *[0] * ROUNDS
-            rounds = () if self.share >= 1.0 else rounds
-        else:
-            lists, visit = memory.recall(numbers)
-            n_random = max(RANDOM, (FIRST if visit < PERIOD else AGAIN) >> visit % PERIOD)
-            rounds = () if self.all_first and visit == 0 else (n_random,)
-        bad, chosen = 0, None
-        if self.groups is not None and (not rounds or memory is None):
+        elif visit or not (self.all_first or memory is None):
+            rounds = (max(RANDOM, (FIRST if visit < PERIOD else AGAIN) >> visit % PERIOD),)
+        elif self.groups is not None:
             chosen, rounds = self.groups.best(given, numbers), [0] * (1 + ROUNDS)
+        else:
+            rounds = ()
+        finite = bool(rounds)
         for n_random in rounds:
-            bad = self._round(x, lists, numbers, n_random, resp, groups=chosen, tried=tried)
+            finite = self._round(x, lists, numbers, n_random, resp, groups=chosen, tried=tried)
             chosen = None
-            if bad >= 0:
+            if not finite:
                 break
-        if bad >= 0:  # try all components: at first visits, or if all candidates of a row have weight -inf
-            bad = self._round(x, lists, numbers, 0, resp, least=len(self.neighbours))
-        if bad >= 0:
-            raise ValueError(
-                f"the log weight of row {numbers[bad]} is -inf or NaN for every component; check the row for "
-                "extreme values"
-            )
+        if not finite:  # at first visits, or if all candidates of a row have weight -inf
+            self._all(given, lists, numbers, resp)
         if memory is not None:
             memory.remember(numbers, lists, visit)
 
@@ -188,13 +177,24 @@ class CandidateSearch:
         """The lists, longer by the best of all components if these are due."""
         return lists if visit & (visit - 1) else np.hstack([lists, self.table.screen.best(x, self.size)])
 
-    def _round(self, x, lists, numbers, n_random, resp, least=1, groups=None, tried=None):
+    def _all(self, x, lists, numbers, resp):
+        """Try all components: one dense weight takes half the time of a pair's or less."""
+        step, table = max(1, MOST_WEIGHTS // len(self.neighbours)), self.table.whole
+        for start in range(0, len(x), step):
+            part = slice(start, min(start + step, len(x)))
+            weights = table.weights(x[part], np.empty((part.stop - start, len(self.neighbours)), dtype=table.dtype))
+            values, log_z = np.empty(lists[part].shape), np.empty(part.stop - start)
+            _topl.top_l_responsibilities(weights, lists[part], values, log_z, numbers[part])
+            chosen = resp.indices[part], resp.values[part], resp.log_z[part]
+            _topl.top_l_responsibilities(weights, *chosen, numbers[part])
+
+    def _round(self, x, lists, numbers, n_random, resp, groups=None, tried=None):
         """Try neighbours and random components; the best replace the lists in place and define responsibilities.
 
-        With ``tried`` start from these lists. With ``groups`` try the members of these instead. Return a row without a
-        finite weight, or -1.
+        With ``tried`` start from these lists. With ``groups`` try the members of these instead. Return whether all rows
+        have a finite weight.
         """
-        least = max(least, resp.indices.shape[1])
+        least = resp.indices.shape[1]
         tried = lists if tried is None else tried
         width = max(tried.shape[1] * (self.neighbours.shape[1] + 1) + n_random, least)
         width = width if groups is None else groups.shape[1] * self.groups.largest
@@ -206,10 +206,9 @@ class CandidateSearch:
                 found = self._expanded(tried[part], numbers[part], n_random, least, width)
             else:
                 found = self.groups.candidates(groups[part])
-            bad = self._look(x[part], *found, outputs)
-            if bad >= 0:
-                return start + bad
-        return -1
+            if self._look(x[part], *found, outputs) >= 0:
+                return False
+        return True
 
     def _expanded(self, lists, numbers, n_random, least, width):
         """Candidates of rows from their lists in CSR form: starts of rows, and components row by row."""
@@ -221,7 +220,7 @@ class CandidateSearch:
         return indptr, candidates[:n_pairs]
 
     def _look(self, x, indptr, candidates, outputs):
-        """Compute the weights of the candidates of some rows, and choose the best."""
+        """Compute the weights of the candidates of some rows, and choose the best; a row that has none, or -1."""
         n_pairs = len(candidates)
         starts, (rows, places) = np.empty(len(self.neighbours) + 1, dtype=np.intp), np.empty((2, n_pairs), np.intc)
         _pairs.group(indptr, candidates, starts, rows, places)
@@ -230,7 +229,7 @@ class CandidateSearch:
 
 
 class PairTable:
-    """Weights of chosen pairs of a row and a component under a table of Gaussians."""
+    """Weights of chosen pairs of a row and a component under a table of Gaussians, ``whole``."""
 
     SHAPES = {  # noqa: RUF012
         _quadratic.TRIANGULAR: _pairs.TRIANGULAR,
@@ -239,6 +238,7 @@ class PairTable:
     }
 
     def __init__(self, table):
+        self.whole = table
         self.rows = table.rows
         self.complete = table.complete_pairs
         self.kernel = kernel = table.kernel

@@ -11,7 +11,7 @@ from sparsemix._stats.linear import dense
 FEATURES = 64
 # A component with a smaller count is empty.
 EMPTY = 1e-10
-# Maximum number of weights in one call of the first visit.
+# Maximum number of weights in one product.
 WEIGHTS = 1 << 22
 
 
@@ -19,7 +19,7 @@ class SparsePairs:
     """The weights of a table, for chosen pairs of a sparse row and a component, or for all."""
 
     def __init__(self, table):
-        self.linear = table.linear
+        self.whole = table.linear
 
     def rows(self, x):
         """The rows, unchanged."""
@@ -27,7 +27,7 @@ class SparsePairs:
 
     def weights(self, x, starts, rows):
         """Weights of pairs, component by component."""
-        return self.linear.pair_weights(x, starts, rows)
+        return self.whole.pair_weights(x, starts, rows)
 
 
 class SparseSearch(CandidateSearch):
@@ -62,27 +62,6 @@ class SparseSearch(CandidateSearch):
             expected[np.arange(stop - start), np.arange(start, stop)] = np.finfo(expected.dtype).max
             best(expected, out[start:stop])
         return out
-
-    def local_step(self, x, resp, numbers, memory):
-        """See CandidateSearch. A first visit that tries all components computes their weights as one product."""
-        if memory is None or not self.all_first:
-            super().local_step(x, resp, numbers, memory)
-            return
-        numbers = np.asarray(numbers, dtype=np.int64)
-        lists, visit = memory.recall(numbers)
-        if visit:
-            super().local_step(x, resp, numbers, memory)
-            return
-        linear = self.table.linear
-        n_components = len(linear.constants)
-        step = max(1, WEIGHTS // n_components)
-        for start in range(0, len(x), step):
-            part = slice(start, min(start + step, len(x)))
-            weights = linear.weights(x[part], np.empty((part.stop - start, n_components), linear.natural.dtype))
-            best(weights, lists[part])
-            chosen = resp.indices[part], resp.values[part], resp.log_z[part]
-            _topl.top_l_responsibilities(weights, *chosen, numbers[part])
-        memory.remember(numbers, lists, visit)
 
 
 def heaviest(stats, dtype):

@@ -84,7 +84,7 @@ class IncompletePairs:
     """Weights of chosen pairs of a row and a component (see PairTable)."""
 
     def __init__(self, table):
-        self.completion, self.constants = table.completion, table.kernel.constants
+        self.whole, self.completion, self.constants = table, table.completion, table.kernel.constants
 
     def rows(self, x):
         """Rows as they are."""

@@ -8,7 +8,7 @@ import numpy as np
 from sparsemix._kernels.gaussians import _accumulate
 from sparsemix._kernels.vectors import _topl
 from sparsemix._models.mixture import annotated, missing, noisy
-from sparsemix._models.mixture.candidates import TILE, TILE_ONCE
+from sparsemix._models.mixture.candidates import TILE
 from sparsemix._stats.altered import altered
 from sparsemix._stats.families import serial
 from sparsemix._stats.responsibilities import SparseResponsibilities
@@ -121,7 +121,7 @@ class MixtureModel:
         """Numbers of rows of a tile and of a chunk. Tiles of sparse rows are larger: each reads the whole table."""
         tile, chunk = rows.blocking(self.n_components, self.n_nonzero)
         if self.search is not None:
-            tile = TILE_ONCE if rows.memory is None else TILE
+            tile = TILE
         elif rows.sparse:
             tile = max(tile, min(SPARSE_TILE, SPARSE_WEIGHTS // self.n_components // 64 * 64))
         return tile, max(1, chunk // tile) * tile

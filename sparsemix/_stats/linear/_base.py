@@ -16,7 +16,7 @@ class LinearTable:
     """Weights x . eta_k + constants_k of sparse rows; eta (K, D) has the dtype of the rows."""
 
     def __init__(self, natural, constants):
-        self.natural = natural
+        self.natural, self.dtype = natural, natural.dtype
         self.constants = as_constants(constants, natural.dtype)
 
     @property

@@ -1,9 +1,11 @@
 """The estimator SparseHDP."""
 
 import numbers
+import warnings
 from typing import Any, Self
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from sparsemix._compat import Interval, StrOptions, _fit_context, with_callbacks
 from sparsemix._engine.documents import canonical
@@ -25,8 +27,9 @@ NO_STREAM = "it merges topics by samples of documents; call fit with all of them
 class SparseHDP(StochasticTopics):
     """Topic model with a learned number of topics: a hierarchical Dirichlet process, truncated.
 
-    Use it if you do not know the number of topics. The fit begins with ``n_components`` topics, and its result has
-    those that the corpus supports. Documents have proportions from Dirichlet(c pi), and the shares pi of the topics
+    Use it if you do not know the number of topics and have at least 500 documents. The fit begins with
+    ``n_components`` topics, and its result has those that the corpus supports. A ConvergenceWarning says if these are
+    all of them. Documents have proportions from Dirichlet(c pi), and the shares pi of the topics
     have a Dirichlet process prior of concentration gamma ([1]_). Inference is that of :class:`SparseSCVB0LDA` with
     sampled topics, whose time follows the topics in use ([2]_). After the last epoch, pairs of topics are merged whose
     merge raises a bound of the evidence, if this predicts documents that were held out no worse.
@@ -207,7 +210,16 @@ class SparseHDP(StochasticTopics):
             For negative, NaN or infinite counts, with the row of the document; if no document has a token.
         """
         with self._watched_by(validation_data):
-            return self._fit(X, sample_weight, checkpoint)
+            self._fit(X, sample_weight, checkpoint)
+        if self.n_topics_ == (n := int(self.n_components)):
+            few = validation_data is None and SHARE * self.n_samples_seen_ < LEAST
+            warnings.warn(
+                f"the number of topics was not learned and is n_components={n}; "
+                + ("give validation_data, or 500 documents or more" if few else "raise n_components"),
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return self
 
     @published
     def n_topics_(self):
