@@ -57,6 +57,16 @@ def test_components_of_a_known_prior_recover_it():
     np.testing.assert_allclose(symmetric.unpack(learned.scale[0]) / learned.dof[0], SCALE / DOF, rtol=0.1, atol=0.01)
 
 
+@pytest.mark.parametrize("equal", [False, True])
+def test_two_updates_are_near_the_optimum(equal):
+    """Also if covariances are equal, where the best nu_0 is as large as may be and steps of EM hardly move S_0."""
+    model, stats = components_of_one_prior(60, 30, equal)
+    first, best = model.data_bound(stats), converged(model, stats).data_bound(stats)
+    for _ in range(2):
+        model = with_learned_prior(model, stats)
+    assert model.data_bound(stats) > first + 0.999 * (best - first)
+
+
 @pytest.mark.parametrize("learn_scales", [False, True])
 def test_no_direction_raises_the_evidence_of_the_learned_prior(learn_scales):
     model, stats = components_of_one_prior(20, 15)
