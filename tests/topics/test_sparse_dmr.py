@@ -186,9 +186,11 @@ def test_data_frames_name_covariates():
     frame = pandas.DataFrame(COVARIATES, columns=["left", "year"])
     dmr = SparseDMR(K, max_iter=2, random_state=0)
     named, plain = clone(dmr).fit(X, covariates=frame), clone(dmr).fit(X, covariates=COVARIATES)
+    by_columns = clone(dmr).fit(X, covariates=np.asfortranarray(COVARIATES))
     assert list(named.covariate_names_in_) == ["left", "year"]
     assert not hasattr(plain, "covariate_names_in_")
     np.testing.assert_array_equal(named.coef_, plain.coef_)
+    np.testing.assert_array_equal(by_columns.coef_, plain.coef_)
     with pytest.raises(ValueError, match="covariates has the columns year, left, but the fit had left, year"):
         named.prior_of(frame[["year", "left"]])
 

@@ -142,7 +142,7 @@ class Design:
             column = frame[name]
             lacks = column.isna().to_numpy()
             if column.dtype.kind == "f":
-                lacks |= ~np.isfinite(column.to_numpy())
+                lacks = lacks | ~np.isfinite(column.to_numpy())
             if lacks.any():
                 row = int(np.flatnonzero(lacks)[0])
                 raise ValueError(f"column {name!r} of table has no value in row {row}; give one or leave the row out")

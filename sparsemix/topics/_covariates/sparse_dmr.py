@@ -387,8 +387,8 @@ class SparseDMR(StochasticTopics):
 
 
 def covariates_of(given):
-    """Checked covariates, (n, P) float64."""
-    values = floats_of(given, "covariates")
+    """Checked covariates, (n, P) float64 and C-ordered, since sums depend on the layout."""
+    values = np.ascontiguousarray(floats_of(given, "covariates"))
     values = values.reshape(-1, 1) if values.ndim == 1 else values
     if values.ndim != 2:
         raise ValueError(f"covariates has {values.ndim} dimensions; give one row of numbers for each document")
