@@ -1,8 +1,8 @@
 """The side of a worker: the tasks of a fit, and the replica of the fit that a worker keeps between them.
 
-A replica has the model, and the row memory of the units that it has visited. A task says which version of the model it
-needs, and brings the statistics of the steps that its worker lacks. If that is not enough, because another worker
-took the task over or started late, the task returns ``BEHIND``, and the client repeats it with everything.
+A replica stores the model and the row memory of the units that it has visited. Each task carries the version of the
+model that it needs, and the statistics of the steps that its worker lacks. If that is not enough, because another
+worker took the task over or started late, the task returns ``BEHIND``, and the client repeats it with everything.
 """
 
 import contextlib
