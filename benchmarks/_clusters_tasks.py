@@ -10,6 +10,7 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+from _clusters_rows import CLASSES, FINDERS, PARAMETERS
 from _measure import resident_bytes, spent
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import pdist
@@ -100,29 +101,32 @@ def bars(method, params, n_side, n_seeds, n_orders, n_epochs):
 # -- rows of numbers
 
 
-def blobs(n_features, form, seed, n_samples, bound):
+def blobs(n_features, form, seed, n_samples):
     X, labels, centres = make_blobs(
         n_samples, n_features=n_features, centers=5, random_state=seed, return_centers=True
     )  # fmt: skip
     models = {name: StreamingNGGPMixture(name, random_state=0) for name in ("full", "diag", "spherical")}
     X = StandardScaler().fit_transform(X) if form == "standardised" else X
     nearest = {"nearest": float(pdist(centres).min())}
-    return {"runs": {name: run | nearest for name, run in found(models | finders(bound), X, labels).items()}}
+    return {"runs": {name: run | nearest for name, run in found(models | finders(), X, labels).items()}}
 
 
-def labelled(name, seed, bound):
-    """Clusters of a labelled set that comes with scikit-learn; the seed says in which order rows are visited."""
+def labelled(name, seed):
+    """Clusters of a labelled set of scikit-learn, "digits" or "digits, standardised"; the seed orders the rows."""
+    name, _, form = name.partition(", ")
     data = getattr(datasets, f"load_{name}")()
+    X = StandardScaler().fit_transform(data.data) if form == "standardised" else data.data
     models = {
         "auto": StreamingNGGPMixture(random_state=seed), "full": StreamingNGGPMixture("full", random_state=seed),
     }  # fmt: skip
-    return {"runs": found(models | finders(bound, seed), StandardScaler().fit_transform(data.data), data.target)}
+    return {"runs": found(models | finders(seed, FINDERS), X, data.target)}
 
 
-def finders(bound, seed=0):
-    """Models of scikit-learn that find a number of clusters too."""
-    variational = BayesianGaussianMixture(n_components=bound, max_iter=300, random_state=seed)
-    return {"HDBSCAN": HDBSCAN(copy=True), "variational": variational}
+def finders(seed=0, names=("HDBSCAN", "variational")):
+    """Models of scikit-learn that find a number of clusters too, by their labels."""
+    own = {"HDBSCAN": {"copy": True}, "BayesianGaussianMixture": {"random_state": seed}}
+    kinds = {"HDBSCAN": HDBSCAN, "BayesianGaussianMixture": BayesianGaussianMixture}
+    return {name: kinds[CLASSES[name]](**own[CLASSES[name]], **PARAMETERS.get(name, {})) for name in names}
 
 
 def found(models, X, labels):

@@ -23,7 +23,6 @@ TUNED_ON = {
     "SparseMultinomialMixture": ["news_t", "tweets_t"],
     "SparseVonMisesFisherMixture": ["20news", "arxiv"],
 }
-FAISS_ITERATIONS = 25  # its default
 GSDMM_ITERATIONS = 30
 # HDBSCAN's time grows with the square of the rows: it has the first of them, and is judged by these.
 FIRST_ROWS = {"hdbscan 8000": 8000, "directions 8000": 8000}
@@ -91,8 +90,8 @@ def measure(path, name, n_components, seed):
     table = contingency_matrix(labels, found)
     sizes = np.bincount(found[found >= 0])
     return {
-        "estimator": type(estimator).__name__ if not isinstance(estimator, str) else estimator,
-        "parameters": parameters_of(estimator), "tuned_on": TUNED_ON.get(type(estimator).__name__, []),
+        "estimator": name_of(estimator), "parameters": parameters_of(estimator),
+        "tuned_on": TUNED_ON.get(type(estimator).__name__, []),
         "nmi": normalized_mutual_info_score(labels, found), "ari": adjusted_rand_score(labels, found),
         "purity": float(table.max(axis=0).sum() / table.sum()), "largest": int(sizes.max(initial=0)),
         "alive": int((sizes > 0).sum()), "held_out": None if score is None else float(score(held_out)),
@@ -100,8 +99,15 @@ def measure(path, name, n_components, seed):
     }  # fmt: skip
 
 
+def name_of(estimator):
+    """The class of an estimator, or the name that a contestant without a class gives with its parameters."""
+    return estimator[0] if isinstance(estimator, tuple) else type(estimator).__name__
+
+
 def parameters_of(estimator):
-    """Parameters that differ between settings of one class."""
+    """Parameters that differ between settings of one class, or from the defaults of a package without classes."""
+    if isinstance(estimator, tuple):
+        return estimator[1]
     names = "covariance_type", "concentration_type", "inference", "mean_precision_prior"
     return {name: getattr(estimator, name) for name in names if getattr(estimator, name, None) is not None}
 
@@ -134,31 +140,33 @@ def gaussian(covariance_type, **params):
     return make
 
 
-def faiss(n_components, seed, spherical=True, iterations=FAISS_ITERATIONS):
-    """k-means, spherical or not, all rows in each iteration."""
+def faiss(n_components, seed, **parameters):
+    """k-means, all rows in each iteration; it ends when labels stay the same, or after 25 iterations by default."""
     import faiss
+
+    names = {"k-means++": getattr(faiss, "ClusteringInitMethod_KMEANS_PLUS_PLUS", None)}
+    given = parameters | {name: names[value] for name, value in parameters.items() if name == "init_method"}
 
     def fit(x, warm=False):
         means = faiss.Kmeans(
-            x.shape[1], n_components, spherical=spherical, niter=1 if warm else iterations, seed=seed + 1,
-            max_points_per_centroid=len(x), min_points_per_centroid=1,
+            x.shape[1], n_components, seed=seed + 1, max_points_per_centroid=len(x), min_points_per_centroid=1,
+            **given, **({"niter": 1} if warm else {}),
         )  # fmt: skip
         means.train(x)
         return means.index.search(x, 1)[1].ravel(), None
 
-    name = "faiss spherical k-means" if spherical else "faiss k-means"
-    return name + (f", {iterations} iterations" if iterations != FAISS_ITERATIONS else ""), fit
+    return ("faiss k-means", parameters), fit
 
 
-def superkmeans(n_components, seed):
-    """Spherical k-means of SuperKMeans with its defaults: 10 iterations on three tenths of the rows."""
+def superkmeans(n_components, seed, **parameters):
+    """Spherical k-means of SuperKMeans, by default 10 iterations on three tenths of the rows."""
     from superkmeans import SuperKMeans
 
     def fit(x, warm=False):  # noqa: ARG001
-        means = SuperKMeans(n_components, x.shape[1], n_threads=1, angular=True, seed=seed + 1)
+        means = SuperKMeans(n_components, x.shape[1], n_threads=1, angular=True, seed=seed + 1, **parameters)
         return means.assign(x, means.train(x)), None
 
-    return "SuperKMeans", fit
+    return ("SuperKMeans", parameters | {"angular": True}), fit
 
 
 def minibatch(n_components, seed):
@@ -178,7 +186,7 @@ def gsdmm(n_components, seed):
     def fit(x, warm=False):
         return gibbs(x, n_components, 0 if warm else GSDMM_ITERATIONS, np.random.default_rng(seed)), None
 
-    return "GSDMM", fit
+    return ("GSDMM", {"alpha": 0.1, "beta": 0.1, "iterations": GSDMM_ITERATIONS}), fit
 
 
 def gibbs(x, n_components, n_iterations, rng, alpha=0.1, beta=0.1):
@@ -217,10 +225,12 @@ def rising(counts):
 
 
 CONTESTANTS = {
-    "faiss": faiss,
-    "faiss 10": partial(faiss, iterations=10),
+    "faiss": partial(faiss, spherical=True),
+    "faiss 10": partial(faiss, spherical=True, niter=10),
+    "faiss ++": partial(faiss, spherical=True, init_method="k-means++"),
     "superkmeans": superkmeans,
-    "faiss k-means": partial(faiss, spherical=False),
+    "superkmeans all": partial(superkmeans, iters=25, sampling_fraction=1.0),
+    "faiss k-means": faiss,
     "minibatch k-means": minibatch,
     "hdbscan 8000": hdbscan,
     "directions": of_sparsemix(SparseVonMisesFisherMixture),

@@ -13,7 +13,7 @@ from sparsemix import SparseGaussianMixture, StreamingNGGPMixture
 ROWS_A_FEATURE = 4  # that a half needs twice of, for held-out scores
 
 
-def growing(name, seed, bound, numbers, block=None):
+def growing(name, seed, numbers, block=None):
     """Clusters, agreement, seconds and held-out score of each method that can afford the problem.
 
     With ``block``, ours also reads the rows as a stream of blocks, in random order and sorted by label.
@@ -25,7 +25,7 @@ def growing(name, seed, bound, numbers, block=None):
     order = np.random.default_rng(seed).permutation(n_samples)
     halves = np.array_split(X[order], 2) if n_samples >= ROWS_A_FEATURE * n_features else None
     methods = {"sparsemix": lambda X: StreamingNGGPMixture(**more, random_state=seed).fit(X)}
-    methods |= peers(n_samples, n_features, bound, numbers, seed)
+    methods |= peers(n_samples, n_features, numbers, seed)
     runs, densities = {}, {}
     for method, fit in methods.items():
         runs[method] = timed(lambda fit=fit: labels_of(fit(X), X), labels)
@@ -40,10 +40,10 @@ def growing(name, seed, bound, numbers, block=None):
     return {"runs": runs}
 
 
-def peers(n_samples, n_features, bound, numbers, seed):
+def peers(n_samples, n_features, numbers, seed):
     """Fits of the methods that find a number of clusters too, where costs and limits allow it."""
     affordable = {"HDBSCAN": n_samples**2 * n_features <= 10**10, "variational": n_samples * n_features**2 <= 2 * 10**7}
-    out = {name: model.fit for name, model in finders(bound, seed).items() if affordable[name]}
+    out = {name: model.fit for name, model in finders(seed).items() if affordable[name]}
     out["BIC"] = lambda X: least_bic(X, numbers, seed)
     if importlib.util.find_spec("evoc") and n_features >= 4:  # it embeds rows in four dimensions
         from evoc import EVoC

@@ -214,36 +214,33 @@ def growth(fit):
 # -- mixtures with their own initialisation
 
 
-def sparse(X, n_components, clock):
-    mixture = SparseGaussianMixture(n_components, random_state=0).set_callbacks(observe(clock, fitted_parameters))
+def sparse(X, n_components, seed, clock):
+    mixture = SparseGaussianMixture(n_components, random_state=seed).set_callbacks(observe(clock, fitted_parameters))
     clock.begin()
     mixture.fit(X)
     clock.end(lambda: fitted_parameters(mixture))
 
 
-def scikit_learn(X, n_components, clock):
-    """scikit-learn's with its defaults, among them k-means on all rows as initialisation, but for the ridge.
-
-    Patches less their means have no variance in one direction; with the default 1e-6 float32 rows end in an error.
-    """
-    fit_observed(Observed(n_components, reg_covar=REG_COVAR, random_state=0), X, clock)
+def scikit_learn(X, n_components, seed, clock, reg_covar):
+    """scikit-learn's with its defaults, among them k-means on all rows as initialisation, but for the ridge."""
+    fit_observed(Observed(n_components, reg_covar=reg_covar, random_state=seed), X, clock)
 
 
-def minibatch_kmeans(X, n_components, clock):
+def minibatch_kmeans(X, n_components, seed, clock, reg_covar):
     """scikit-learn's EM from the clusters of its k-means in minibatches, a common way to save the initialisation."""
     clock.begin()
-    clusters = MiniBatchKMeans(n_components, random_state=0).fit(X)
-    start = moments(X, clusters.labels_, clusters.cluster_centers_)
+    clusters = MiniBatchKMeans(n_components, random_state=seed).fit(X)
+    start = moments(X, clusters.labels_, clusters.cluster_centers_, reg_covar)
     clock.stop()
-    fit_rival(start, X, "full", clock)
+    fit_rival(start, X, "full", clock, reg_covar)
 
 
-def moments(X, labels, means):
+def moments(X, labels, means, reg_covar):
     """Weights, means and covariances of clusters; one of a single row has the covariance of all rows."""
     counts = np.bincount(labels, minlength=len(means))
     covariances = np.stack([np.cov((X[labels == k] if count > 1 else X).T, bias=True)
                             for k, count in enumerate(counts)])  # fmt: skip
-    return np.maximum(counts, 1) / np.maximum(counts, 1).sum(), means, covariances + REG_COVAR * np.eye(X.shape[1])
+    return np.maximum(counts, 1) / np.maximum(counts, 1).sum(), means, covariances + reg_covar * np.eye(X.shape[1])
 
 
 CONTESTANTS = {
@@ -253,11 +250,11 @@ CONTESTANTS = {
 }
 
 
-def own_start_curve(train, test, rows, contestant, n_components, budget):
+def own_start_curve(train, test, rows, contestant, n_components, budget, seed, **parameters):
     """Held-out score against seconds of the processor, the initialisation included."""
     clock, error = Clock(budget, partial(score, test), of_processor=True, growth=1.1), None
     try:
-        CONTESTANTS[contestant](np.load(train)[:rows], n_components, clock)
+        CONTESTANTS[contestant](np.load(train)[:rows], n_components, seed, clock, **parameters)
     except ValueError as problem:  # a covariance that float32 cannot factor
         error = str(problem)
     return {"checkpoints": [point for point in clock.checkpoints if point[-1] is not None], "error": error}

@@ -29,7 +29,7 @@ CLOCKS = {
 OUTCOMES = ("yes", "in part", "undecided", "no")
 PACKAGES = (
     "sparsemix", "numpy", "scipy", "scikit-learn", "tomotopy", "gensim", "faiss-cpu", "evoc", "bertopic", "umap-learn",
-    "hdbscan", "bm3d", "scikit-image",
+    "hdbscan", "bm3d", "scikit-image", "superkmeans",
 )  # fmt: skip
 OUTPUTS = ("--record", "--plot")  # options that are no part of how a thing is measured
 
@@ -50,7 +50,7 @@ FIELDS = {
     "memory": NUMBER + NONE,  # peak bytes beyond the data
     "machine": (dict,),  # cpu, cores
     "versions": (dict,),  # of Python and of packages
-    "commit": (str,),  # the code measured: git's name of its tree sparsemix; "+" behind it: with changes not committed
+    "commit": (str,),  # git's name of the commit measured (older records: of its tree sparsemix); "+": code had changed
     "date": (str,),
 }
 OPTIONAL = {
@@ -274,12 +274,12 @@ def versions():
 
 
 def commit():
-    """The tree of sources, which keeps its name when commits are rebased; "unknown" outside a repository."""
+    """The commit measured, with "+" behind it if code differs from it; "unknown" outside a repository."""
     here = Path(__file__).parent
     try:
-        naming = ["git", "rev-parse", "--short=9", "HEAD:sparsemix"]
+        naming = ["git", "rev-parse", "--short=9", "HEAD"]
         name = subprocess.run(naming, cwd=here, capture_output=True, text=True, check=True).stdout.strip()
-        comparing = ["git", "diff", "--quiet", "HEAD", "--", "../sparsemix"]
+        comparing = ["git", "diff", "--quiet", "HEAD", "--", "../sparsemix", ":!results", "."]
         changed = subprocess.run(comparing, cwd=here, check=False).returncode
     except (OSError, subprocess.CalledProcessError):
         return "unknown"

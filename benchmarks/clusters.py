@@ -39,7 +39,8 @@ SIZES = {
     "n_documents": (None, 300),  # of every corpus; None is all
     "bar_seeds": (10, 1), "bar_orders": (5, 2), "bar_sweeps": (100, 10),
     "blob_dimensions": ((2, 5, 10, 20, 50), (5,)), "blob_seeds": (10, 2), "blob_rows": (2_000, 200),
-    "labelled": (("iris", "wine", "breast_cancer", "digits"), ("iris", "wine")), "labelled_seeds": (5, 2),
+    "labelled": (tuple(f"{name}, standardised" for name in ("iris", "wine", "breast_cancer", "digits")),
+                 ("iris, standardised", "wine")), "labelled_seeds": (5, 2),
     "growing": (numeric.PROBLEMS, ("few n=300 d=5 informative=1", "given n=300")),
     "growing_tables": (numeric.TABLES, ("iris",)), "growing_streams": (numeric.STREAMS, ("given n=300",)),
     "growing_seeds": (5, 2),

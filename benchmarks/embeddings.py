@@ -22,7 +22,8 @@ ROWS = {
 }
 SHORT = {"news_t": (300,), "tweets_t": (300,)}
 OF_ROWS = (
-    "faiss", "faiss 10", "faiss k-means", "superkmeans", "minibatch k-means", "directions", "directions vb",
+    "faiss", "faiss 10", "faiss ++", "faiss k-means", "superkmeans", "superkmeans all", "minibatch k-means",
+    "directions", "directions vb",
     "directions own", "tied_spherical", "tied_spherical em", "tied_spherical kappa", "tied_diag", "tied", "diag",
     "low_rank", "directions 8000", "hdbscan 8000",
 )  # fmt: skip

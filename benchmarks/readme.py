@@ -1,16 +1,18 @@
-"""The table of README.md and paper.md: measured by one command, and measured again in part by CI.
+"""The table and the figure of README.md and paper.md: measured by one command, and measured again in part by CI.
 
 python benchmarks/readme.py                          write the table from benchmarks/results/readme
 python benchmarks/readme.py --check                  fail where a page differs from these; part of make lint
 python benchmarks/readme.py --measure --data FOLDER  measure all rows again, for about an hour, and write the table
 python benchmarks/readme.py --verify --data FOLDER   measure the fast rows again; fail if a score moved beyond its noise
 
-The table stands between two comments. overview.toml has the commands that measure each row, and what it shows. FOLDER
+The table stands between two comments. overview.toml has the commands that measure each row, and what it shows. All
+records are of one commit, machine and set of versions, or there is no table; the figure shows the first row's. FOLDER
 holds corpora as benchmarks/README.md says. Rows without their corpus are not verified, and are named; so are docstrings
 of other versions of NumPy, SciPy and scikit-learn.
 """
 
 import argparse
+import queue
 import re
 import shlex
 import shutil
@@ -19,52 +21,124 @@ import sys
 import tempfile
 import textwrap
 import tomllib
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from statistics import mean, stdev
 
 import pandas as pd
-from _results import FOLDER, RecordError, identity, read, read_file
+from _measure import CORES, pin
+from _results import FOLDER, RecordError, identity, read, read_file, read_lines, write
 from _tables import NUMBER, TUNED, cell, check_alike, choose, column, frame, notes
+from topics import PRIORS, given_priors
 
 HERE = Path(__file__).parent
 KEPT = FOLDER / "readme"
-README, PAPER = HERE.parent / "README.md", HERE.parent / "paper" / "paper.md"
-ROWS = tomllib.loads((HERE / "overview.toml").read_text(encoding="utf-8"))["row"]
+README, FIGURE = HERE.parent / "README.md", HERE.parent / "paper" / "topics.png"
+OVERVIEW = tomllib.loads((HERE / "overview.toml").read_text(encoding="utf-8"))
+ROWS, RATIO = OVERVIEW["row"], OVERVIEW["ratio"]
+# Pages with the ratio of seconds of small fits.
+PHRASE = re.compile(r"[\d.]+\s+to\s+[\d.]+\s+times\s+as\s+(fast|long)\s+\(median\s+[\d.]+\)")
+PAGES = ("README.md", "paper/paper.md", "doc/index.rst", "doc/comparisons/scikit_learn.rst",
+         "doc/measured/mixture_defaults.rst")  # fmt: skip
 BLOCK = re.compile(r"(<!-- results -->\n)(.*?)(<!-- end of results -->)", re.DOTALL)
+SEEDS = 3  # of every cell
+OF_CELL = ["table", "corpus", "label", "prior"]
 RENEW = "measure the table again: python benchmarks/readme.py --measure --data FOLDER"
 
 
 def written(text, folder=KEPT):
-    """The text with the table as the results have it."""
-    lines = markdown(*overview(folder))
+    """The text with the table and the ratio as the results have them."""
+    low, high, middle = ratio(folder)
+    text = PHRASE.sub(lambda match: f"{low:.1f} to {high:.1f} times as {match.group(1)} (median {middle:.1f})", text)
+    lines = markdown(*overview(folder)) if BLOCK.search(text) else []
     return BLOCK.sub(lambda match: match.group(1) + "\n" + "\n".join(lines) + "\n" + match.group(3), text)
 
 
+def ratio(folder):
+    """Least, largest and median ratio of seconds of our fits of small tables to those of GaussianMixture."""
+    data = frame(read(RATIO["results"], folder))
+    small = data[~data["corpus"].isin(RATIO["large"])]
+    seconds = small.astype({"seconds": float}).pivot_table(
+        "seconds", ["corpus", "parameters.covariance_type"], "estimator", aggfunc="median"
+    )  # fmt: skip
+    ratios = seconds["SparseGaussianMixture"] / seconds["GaussianMixture"]
+    return ratios.min(), ratios.max(), ratios.median()
+
+
 def overview(folder):
+    """Cells of the table and its notes; an error if its records are not of one run."""
     out, shown = [], []
     for row in ROWS:
-        data, _ = choose(frame(read(row["results"], folder)), [f"where {row['where']}"] if "where" in row else [])
-        line, own, best = {"task": row["task"], "score": row["score"]}, None, []
-        for package, contestants in row["packages"].items():
-            groups = {name: best_group(data, label, row["cell"]) for name, label in contestants.items()}
-            own = next(iter(groups.values())) if own is None else own
-            line[package] = "; ".join(f"{name}: {cell(group, row['cell'])}{by_then(own, group, row['cell'])}"
-                                      for name, group in groups.items())  # fmt: skip
-            best += groups.values()
-        line["task"] += TUNED * any(group["tuned"].any() for group in best)
+        groups = chosen(row, folder)
+        own, line = groups[0][2], {"task": row["task"], "score": row["score"]}
+        line["task"] += TUNED * any(group["tuned"].any() for *_, group in groups)
+        for package, name, group in groups:
+            text = f"{name}{brackets(group, row['given'])}: {cell(group, row['cell'])}"
+            text += remarks(own, group, row["cell"])
+            line[package] = "; ".join(filter(None, (line.get(package), text)))
         out.append(line)
-        shown += best
-    return pd.DataFrame(out).fillna(""), notes(pd.concat(shown), [len(group) for group in shown])
+        shown += [group for *_, group in groups]
+    shown = pd.concat(shown)
+    check_one_run(shown)
+    *others, last = notes(shown, [SEEDS])
+    return pd.DataFrame(out).fillna(""), [*others, last.replace(", sources ", ", commit ")]
 
 
-def best_group(data, label, template):
-    """The records of a label, with the prior for which the first number of the cell has the largest mean."""
-    field, data = NUMBER.search(template).group(2), data[data["label"] == label]
-    if data.empty:
-        raise RecordError(f"no record with label {label}")
-    best = max((group for _, group in data.groupby("prior")), key=lambda group: column(group, field).mean())
+def chosen(row, folder=KEPT):
+    """Of each contestant of a row its package, its name and its records; the first is ours."""
+    data, _ = choose(frame(read(row["results"], folder)), [f"where {row['where']}"] if "where" in row else [])
+    out = []
+    for package, contestants in row["packages"].items():
+        for name, labels in contestants.items():
+            out.append((package, name, best_group(data, labels, row["cell"], own=out[0][2] if out else None)))
+    return out
+
+
+def check_one_run(data):
+    """The table compares: its records share a commit that is in the history, machine, versions and number of seeds."""
+    for field in ("commit", "clock", *(name for name in data if name.startswith(("machine.", "versions.")))):
+        values = data[field].map(str).unique()
+        if len(values) > 1:
+            raise RecordError(f"the table would compare records with {field} {' and '.join(sorted(values))}; {RENEW}")
+    seeds = {group["seed"].nunique() for _, group in data.groupby(OF_CELL)}
+    if seeds != {SEEDS}:
+        raise RecordError(f"cells of the table have {sorted(seeds)} seeds, and not {SEEDS}; {RENEW}")
+
+
+def best_group(data, labels, template, own):
+    """The records of the setting with the best mean score, among those that take no more time than they may.
+
+    That is the time of the package's default, which comes first, or that of sparsemix.
+    """
+    field = NUMBER.search(template).group(2)
+    tried = [group for label in ([labels] if isinstance(labels, str) else labels)
+             for _, group in data[data["label"] == label].groupby("prior", sort=False)]  # fmt: skip
+    if not tried:
+        raise RecordError(f"no record with label {labels}")
+    limit = max(group["seconds"].mean() for group in tried[:1] + ([] if own is None else [own]))
+    best = max((group for group in tried if group["seconds"].mean() <= limit),
+               key=lambda group: column(group, field).mean())  # fmt: skip
     check_alike(best)
     return best
+
+
+def brackets(group, given):
+    """Parameters that differ from defaults, but for those that the task gives to all."""
+    record = group.iloc[0]
+    parameters = {name: value for name, value in record["parameters"].items() if name not in given}
+    if record["prior"] in PRIORS:
+        parameters |= given_priors(record["label"], record["prior"], record["parameters"]["n_components"])
+    text = ", ".join(f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}"
+                     for name, value in parameters.items())  # fmt: skip
+    return f" ({text})" if text else ""
+
+
+def remarks(own, group, template):
+    """Whether a fit was left at its limit, and the score of sparsemix at the end of a shorter one."""
+    limit = column(group, "parameters.budget").dropna()
+    if len(limit) and (group["seconds"].astype(float) >= limit.astype(float)).any():
+        return " (not at its end)"
+    return by_then(own, group, template)
 
 
 def by_then(own, group, template):
@@ -78,27 +152,41 @@ def by_then(own, group, template):
 
 
 def markdown(cells, remarks):
-    """Lines of the table, with its notes but for commands and seeds, which pages of measurements have."""
+    """Lines of the table, with its notes but for the commands, which overview.toml has."""
     rows = [[one.replace("|", r"\|") for one in row] for row in cells.to_numpy().tolist()]
     lines = ["| " + " | ".join(row) + " |" for row in [list(cells), *rows]]
     lines.insert(1, "|" + "---|" * len(cells.columns))
-    return [*lines, "", *textwrap.wrap(" ".join(remarks[2:]), 120, break_on_hyphens=False)]
+    return [*lines, "", *textwrap.wrap(" ".join(remarks[1:]), 120, break_on_hyphens=False)]
 
 
 def measure(kind, data, folder, quiet):
-    """Run the lines of one kind, "command" or "fast"; the rows that need corpora which are missing."""
-    left_out = []
-    for row in ROWS:
-        if kind not in row:
-            continue
-        if "{data}" in row[kind] and data is None:
-            left_out.append(row["task"])
-            continue
+    """Run the lines of one kind, "command" or "fast", one on each core; the rows whose corpora are missing.
+
+    Each row has a folder until all have ended, because two may be of one table.
+    """
+    rows = [row for row in (RATIO, *ROWS) if kind in row]
+    ready = [row for row in rows if data is not None or "{data}" not in row[kind]]
+    free = queue.SimpleQueue()
+    for core in CORES[:1] if quiet else CORES:
+        free.put(core)
+
+    def run(row, part):
         program, *arguments = shlex.split(row[kind].replace("{data}", str(data)))
-        print(f"\n{row['task']}: python benchmarks/{program} {shlex.join(arguments)}", flush=True)
-        subprocess.run([sys.executable, str(HERE / program), *arguments, "--record", str(folder),
-                        *["--quiet-core"] * quiet], check=True)  # fmt: skip
-    return left_out
+        core = free.get()
+        try:
+            print(f"\n{row['task']}: python benchmarks/{program} {shlex.join(arguments)}", flush=True)
+            words = [sys.executable, str(HERE / program), *arguments, "--record", part, *["--quiet-core"] * quiet]
+            subprocess.run(words, check=True, preexec_fn=lambda: pin([core]))
+        finally:
+            free.put(core)
+
+    with tempfile.TemporaryDirectory() as parts, ThreadPoolExecutor(free.qsize()) as threads:
+        folders = [str(Path(parts, str(number))) for number in range(len(ready))]
+        list(threads.map(run, ready, folders))
+        for path in (path for part in folders for path in sorted(Path(part).glob("*.jsonl"))):
+            for line in read_lines(path):
+                write(line, folder)
+    return [row["task"] for row in rows if row not in ready]
 
 
 def scores(folder):
@@ -138,8 +226,26 @@ def verify(data):
         sys.exit(f"README.md: {len(moved)} of {len(kept.keys() & now.keys())} scores moved; {RENEW}")
 
 
+def draw(check):
+    """Draw the figure of the records of the table, or check that it is of their commit."""
+    commit = read("topics", KEPT)[0]["commit"]
+    if not check:
+        subprocess.run([sys.executable, str(FIGURE.with_name("figure.py"))], check=True)
+    if commit.encode() not in FIGURE.read_bytes():
+        sys.exit(f"{FIGURE.name} is not of commit {commit}, as the table is; run python benchmarks/readme.py")
+
+
+def check_commit(commit):
+    """The commit can be checked out, where this is a whole clone."""
+    asked = (["rev-parse", "--is-shallow-repository"], ["cat-file", "-e", f"{commit}^{{commit}}"])
+    shallow, found = (subprocess.run(["git", *words], cwd=HERE, capture_output=True, text=True, check=False)
+                      for words in asked)  # fmt: skip
+    if shallow.stdout.strip() == "false" and found.returncode:
+        sys.exit(f"the history has no commit {commit}, which the table was measured at; {RENEW}")
+
+
 def main():
-    """Write, or check the page and every committed record."""
+    """Write, or check the pages, the figure and every committed record."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="write nothing")
     parser.add_argument("--measure", action="store_true", help="measure all rows again")
@@ -152,18 +258,21 @@ def main():
     if options.measure:
         if options.data is None:
             parser.error("--measure needs --data")
-        shutil.rmtree(KEPT, ignore_errors=True)
-        measure("command", options.data, KEPT, options.quiet_core)
+        with tempfile.TemporaryDirectory() as folder:
+            measure("command", options.data, folder, options.quiet_core)
+            shutil.rmtree(KEPT, ignore_errors=True)
+            shutil.copytree(folder, KEPT)
     for path in sorted(FOLDER.glob("**/*.jsonl")):
         read_file(path)
-    for page in (README, PAPER):
+    for page in map(HERE.parent.joinpath, PAGES):
         old = page.read_text(encoding="utf-8")
         new = written(old)
         if options.check and new != old:
             sys.exit(f"{page.name}: the table differs from benchmarks/results/readme; run python benchmarks/readme.py")
         if new != old:
             page.write_text(new, encoding="utf-8")
-    return None
+    check_commit(read("topics", KEPT)[0]["commit"])
+    return draw(options.check)
 
 
 if __name__ == "__main__":

@@ -37,7 +37,10 @@ PEERS = {
     "gensim-256": ("gensim.models", "Gensim", {"chunksize": 256, "offset": 10.0, "decay": 0.7}),
 }
 # Epochs after which a peer ends by itself: its default, or the number in its name.
-OWN_END = {"sklearn-batch": 10, "gensim": 1, "tomotopy": 10, "tomotopy-1000": 1000}
+OWN_END = {"sklearn-batch": 10, "gensim": 1, "gensim-256": 1, "tomotopy": 10, "tomotopy-1000": 1000}
+# What packages call the priors of documents and words; those of "5/K" differ from their defaults.
+PRIOR_NAMES = {"sklearn-batch": ("doc_topic_prior", "topic_word_prior"), "gensim": ("alpha", "eta"),
+               "tomotopy": ("alpha", "eta")}  # fmt: skip
 NOT_PARAMETERS = ("package", "adapter", "path", "priors", "own_end")
 
 
@@ -96,6 +99,8 @@ class Contest:
     def keep(self, record):
         corpus, options = self.corpus, self.options
         own = {key: value for key, value in record["contestant"].items() if key not in NOT_PARAMETERS}
+        if peer_of(record) != "tomotopy-1000":  # the number of epochs is the default
+            own.pop("epochs", None)
         ours = record["contestant"]["package"] == "sparsemix"
         prior = record["label"].rpartition(", ")[2].removesuffix(" prior")
         fields = {
@@ -116,6 +121,12 @@ class Contest:
             end = curve[-1] | {"tokens_per_second": record["tokens_per_second"]}
             self.recorder.add("topics", seconds=end.pop("seconds"), scores=end, curve=curve, memory=record["bytes"],
                               **fields)  # fmt: skip
+
+
+def given_priors(label, prior, n_components):
+    """Priors of a peer that differ from its defaults, under its names."""
+    names = next(names for name, names in PRIOR_NAMES.items() if label.startswith(name))
+    return {name: value for name, value in zip(names, PRIORS[prior](n_components).values(), strict=True) if value}
 
 
 def prior_of_ours(estimator, parameters):

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 import sparsemix
-from sparsemix import datasets
 from sparsemix._version import REPOSITORY
 
 ROOT = Path(__file__).parents[1]
 PAGES = ["README.md", "CONTRIBUTING.md", "doc/architecture.rst"]
 FOLDERS = [ROOT, ROOT / "tests", ROOT / "sparsemix", ROOT / "sparsemix" / "_kernels", ROOT / "doc"]
 MOST_WORDS = 5_000
+EXAMPLE = r"^```python\n(.*?)^```\n\n```text\n(.*?)^```$"
 NAMED = re.compile(r"`+([\w./-]+(?:/|\.(?:py|pyx|h|rst|md|toml)))`+|\]\(([^)#:]+)\)")
 
 
@@ -84,7 +84,7 @@ def test_front_pages_show_the_same_code_and_output_and_how_to_install():
 
 def first_example(readme):
     """Code and output."""
-    return re.search(r"^```python\n(.*?)^```\n\n```text\n(.*?)^```$", readme, re.DOTALL | re.MULTILINE).groups()
+    return re.search(EXAMPLE, readme, re.DOTALL | re.MULTILINE).groups()
 
 
 @pytest.mark.slow
@@ -98,7 +98,7 @@ def test_the_first_example_prints_what_the_readme_shows(tmp_path, monkeypatch, c
     printed = capsys.readouterr().out
     *topics, last = shown.splitlines()
     assert len(printed.splitlines()) == len(topics) + 1
-    assert re.fullmatch(r"DBSCAN: \d+% topic \d+", printed.splitlines()[-1])
+    assert re.fullmatch(r"RandomForestClassifier: \d+% topic \d+", printed.splitlines()[-1])
     table = names["lda"].topic_table(names["docs"].feature_names, 6)
     for line in topics:
         _, share, *words = line.split()
@@ -106,17 +106,17 @@ def test_the_first_example_prints_what_the_readme_shows(tmp_path, monkeypatch, c
         assert common >= 4, line
         assert near == pytest.approx(float(share.strip("%")) / 100, rel=0.3), line
     topic = next(line for line in topics if line.split()[0] == last.split()[-1])
-    of_dbscan = next(row["words"] for row in table if row["topic"] == int(printed.split()[-1]))
-    assert len({*of_dbscan} & {*topic.split()}) >= 4
+    of_forest = next(row["words"] for row in table if row["topic"] == int(printed.split()[-1]))
+    assert len({*of_forest} & {*topic.split()}) >= 4
+    assert int(last.split()[1].strip("%")) == pytest.approx(100 * names["shares"].max(), abs=8)
 
 
 @pytest.mark.slow
-def test_code_of_the_readme_runs(monkeypatch):
-    """On a part of its data, but for the first example, which has its test."""
-    X, X_test = datasets.load_image_patches(return_test=True)
-    monkeypatch.setattr(datasets, "load_image_patches", lambda **_: (X[:3000], X_test[:300]))
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    blocks = re.findall(r"^```python\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
-    assert len(blocks) >= 2
-    for block in blocks[1:]:
-        exec(block, {})
+def test_the_second_example_prints_what_the_front_pages_show(capsys):
+    """Its figures are the same for all versions and instruction sets."""
+    readme, index = ((ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "doc/index.rst"))
+    code, shown = re.findall(EXAMPLE, readme, re.DOTALL | re.MULTILINE)[1]
+    for block in (code, shown):
+        assert textwrap.indent(block, "   ") in index
+    exec(code, {})
+    assert capsys.readouterr().out == shown

@@ -43,7 +43,7 @@ def load_image_patches(
     Raises
     ------
     ImportError
-        If pillow, with which scikit-learn reads images, is missing.
+        If pillow is missing, with which scikit-learn reads images; ``pip install "sparsemix[demo]"`` installs it.
 
     Examples
     --------
@@ -54,7 +54,7 @@ def load_image_patches(
     """
     rng = check_random_state(random_state)
     train, test = [], []
-    for image in load_sample_images().images:
+    for image in photographs():
         grey = image.mean(axis=2) + rng.uniform(-0.5, 0.5, image.shape[:2])
         patches, is_train, is_test = cut(grey, patch_size, stride)
         train.append(patches[is_train] if return_test else patches)
@@ -63,6 +63,14 @@ def load_image_patches(
     scale = 1.0 / np.sqrt(np.mean(X**2))
     X = (rng.permutation(X) * scale).astype(np.float32)
     return (X, (X_test * scale).astype(np.float32)) if return_test else X
+
+
+def photographs():
+    """The two photographs of scikit-learn, as arrays of colours."""
+    try:
+        return load_sample_images().images
+    except ImportError as error:
+        raise ImportError('load_image_patches needs pillow; pip install "sparsemix[demo]" installs it.') from error
 
 
 def cut(grey, size, stride):

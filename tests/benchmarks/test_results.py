@@ -7,7 +7,9 @@ import re
 import runpy
 import shlex
 import sys
+from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -157,8 +159,9 @@ def test_pages_and_results_agree():
     for page, name, body in asked:
         cells = _tables.make(_results.read(name), [line for line in body.splitlines() if line.strip()[:1] != ":"]).cells
         assert not [heading for heading in cells if not cells[heading].any()], (page, name)
-    curves = re.findall(r"^\.\. results-curves:: (\S+)", "\n".join(pages.values()), re.MULTILINE)
-    assert {name for _, name, _ in asked}.union(curves) == {path.stem for path in _results.FOLDER.glob("*.jsonl")}
+    curves = re.findall(r"^ *\.\. results-curves:: (\S+)", "\n".join(pages.values()), re.MULTILINE)
+    kept, of_readme = ({path.stem for path in folder.glob("*.jsonl")} for folder in (_results.FOLDER, readme.KEPT))
+    assert {name for _, name, _ in asked}.union(curves) - {f"readme/{name}" for name in of_readme} == kept
 
 
 # -- README's table
@@ -170,7 +173,8 @@ def test_a_stale_readme_is_refused_and_renewed(tmp_path, monkeypatch):
     block = readme.BLOCK.search(text).group(2)
     stale = tmp_path / "README.md"
     stale.write_text(text.replace(block, block.replace("1", "2")), encoding="utf-8")
-    monkeypatch.setattr(readme, "README", stale)
+    monkeypatch.setattr(readme, "PAGES", [stale])
+    monkeypatch.setattr(readme, "draw", lambda check: None)  # noqa: ARG005
     monkeypatch.setattr(sys, "argv", ["readme.py", "--check"])
     with pytest.raises(SystemExit, match="run python benchmarks/readme"):
         readme.main()
@@ -179,23 +183,78 @@ def test_a_stale_readme_is_refused_and_renewed(tmp_path, monkeypatch):
     assert stale.read_text(encoding="utf-8") == text
 
 
-def test_a_cell_has_the_best_prior_and_the_own_score_when_another_fit_was_over(tmp_path, monkeypatch):
-    curve = [{"seconds": 0.5, "nats": -9.0}, {"seconds": 1.5, "nats": -8.0}, {"seconds": 2.0, "nats": -7.5}]
-    _results.write(record(label="A", scores={"nats": -7.5}, curve=curve), tmp_path)
-    for label, prior, seconds, nats in [("early", "own", 0.2, -9.5), ("early", "5/K", 0.2, -8.5),
-                                        ("between", "own", 1.0, -8.5), ("late", "own", 2.5, -8.5)]:  # fmt: skip
-        _results.write(record(label=label, prior=prior, seconds=seconds, scores={"nats": nats}), tmp_path)
-    theirs = {name: name for name in ("early", "between", "late")}
-    row = {"task": "Papers", "results": "topics", "score": "nats",
-           "packages": {"ours": {"Alpha": "A"}, "theirs": theirs},
-           "cell": "{mean scores.nats:.1f}, {mean seconds:.0f} s"}  # fmt: skip
-    monkeypatch.setattr(readme, "ROWS", [row])
-    assert readme.overview(tmp_path)[0].to_numpy().tolist() == [[
-        "Papers", "nats", "Alpha: -7.5, 2 s", "early: -8.5, 0 s (sparsemix: in its first epoch); "
-        "between: -8.5, 1 s (sparsemix by then: -9.0); late: -8.5, 2 s",
+def test_pages_say_the_ratio_of_seconds_of_small_fits(tmp_path):
+    for corpus, ours, theirs in (("a", 0.2, 0.1), ("b", 0.5, 0.1), ("c", 0.9, 0.1), ("digits, raw", 9.0, 0.1)):
+        for estimator, seconds in (("SparseGaussianMixture", ours), ("GaussianMixture", theirs)):
+            _results.write(record(table="mixture-defaults", corpus=corpus, estimator=estimator, seconds=seconds,
+                                  parameters={"covariance_type": "full"}), tmp_path)  # fmt: skip
+    text = "scikit-learn is 1.0 to\n1.5 times as fast (median 1.2), ours takes 1.0 to 1.5 times as long (median 1.2)"
+    shown = readme.written(text, tmp_path)
+    assert "2.0 to 9.0 times as fast (median 5.0)" in shown
+    assert "2.0 to 9.0 times as long (median 5.0)" in shown
+    assert "1." not in shown
+
+
+CURVE = [{"seconds": 0.5, "nats": -9.0}, {"seconds": 1.5, "nats": -8.0}, {"seconds": 2.0, "nats": -7.5}]
+ROW = {"task": "Papers", "results": "topics", "score": "nats", "given": ["n_components"],
+       "packages": {"ours": {"Alpha": "A"},
+                    "theirs": {"early": "early", "between": ["between", "slow"], "late": "late"}},
+       "cell": "{scores.nats:.1f}, {mean seconds:.0f} s"}  # fmt: skip
+
+
+def contest(monkeypatch, folder, **fields):
+    """Records of one run: ours, and peers that end before it, meanwhile and after it, in several settings."""
+    monkeypatch.setattr(readme, "ROWS", [ROW])
+    monkeypatch.setattr(readme, "given_priors", lambda _label, prior, _k: {"alpha": 0.1} if prior == "5/K" else {})
+    for seed in range(readme.SEEDS):
+        _results.write(record(label="A", scores={"nats": -7.5}, curve=CURVE, seed=seed), folder)
+        for label, prior, seconds, nats in [
+            ("early", "own", 0.2, -9.5), ("early", "5/K", 0.2, -8.5), ("between", "own", 1.0, -8.5),
+            ("slow", "own", 2.1, -7.0), ("late", "own", 2.5, -8.5),
+        ]:  # fmt: skip
+            given = {"n_components": 5, "budget": 2.5} if label == "late" else {"n_components": 5}
+            _results.write(record(label=label, prior=prior, seconds=seconds, scores={"nats": nats + 0.1 * seed - 0.1},
+                                  seed=seed, parameters=given, **fields), folder)  # fmt: skip
+
+
+def test_a_cell_has_the_best_setting_that_takes_no_more_time(tmp_path, monkeypatch):
+    contest(monkeypatch, tmp_path)
+    cells, notes = readme.overview(tmp_path)
+    assert cells.to_numpy().tolist() == [[
+        "Papers", "nats", "Alpha: -7.5 ± 0.0, 2 s",
+        "early (alpha=0.1): -8.5 ± 0.1, 0 s (sparsemix: in its first epoch); "
+        "between: -8.5 ± 0.1, 1 s (sparsemix by then: -9.0); late (budget=2.5): -8.5 ± 0.1, 2 s (not at its end)",
     ]]  # fmt: skip
+    assert "over 3 seeds" in notes[1]
+    assert notes[-1].endswith("commit abc.")
     with pytest.raises(RecordError, match="no record with label D"):
-        readme.best_group(_tables.frame([record()]), "D", row["cell"])
+        readme.best_group(_tables.frame([record()]), "D", ROW["cell"], None)
+
+
+@pytest.mark.parametrize(
+    "fields", [{"commit": "def"}, {"machine": {"cpu": "two", "cores": 2}}, {"versions": {"python": "3.12"}}]
+)
+def test_a_table_of_two_runs_is_refused(fields, tmp_path, monkeypatch):
+    contest(monkeypatch, tmp_path, **fields)
+    with pytest.raises(RecordError, match="would compare records with"):
+        readme.overview(tmp_path)
+
+
+def test_a_cell_of_too_few_seeds_is_refused(tmp_path, monkeypatch):
+    contest(monkeypatch, tmp_path)
+    _results.keep_lines("topics", lambda line: (line["label"], line["seed"]) != ("late", 2), tmp_path)
+    with pytest.raises(RecordError, match=r"have \[2, 3\] seeds"):
+        readme.overview(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("shallow", "code", "refused"), [("false\n", 0, False), ("false\n", 128, True), ("true\n", 128, False)]
+)
+def test_a_commit_that_the_history_lacks_is_refused(shallow, code, refused, monkeypatch):
+    answers = iter([SimpleNamespace(stdout=shallow, returncode=0), SimpleNamespace(stdout="", returncode=code)])
+    monkeypatch.setattr(readme.subprocess, "run", lambda *_, **__: next(answers))
+    with pytest.raises(SystemExit, match="the history has no commit abc") if refused else nullcontext():
+        readme.check_commit("abc")
 
 
 def test_scores_that_move_by_more_than_seeds_do_have_changed():
