@@ -149,7 +149,7 @@ def open_text(path):
 
 
 def skip(file, n_bytes):
-    """Move forward in a file that was opened; those of zstandard cannot seek."""
+    """Move forward in a file that was opened; decompressed ones cannot seek."""
     if file.seekable():
         file.seek(n_bytes)
         return
