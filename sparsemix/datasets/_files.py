@@ -1,6 +1,7 @@
 """Compressed files, recognised by their first bytes, and files of other encodings, by their byte order mark."""
 
 import bz2
+import codecs
 import io
 import lzma
 import zlib
@@ -10,6 +11,13 @@ ENDINGS = ".gz", ".bz2", ".xz", ".zst"
 HEAD = 1 << 13
 # Bytes that are read, and decompressed, at once; those of Zstandard, of which 4 may become 128 KB.
 PIECE, ZSTANDARD_PIECE = 1 << 17, 1 << 10
+
+
+# Byte order marks. UTF-32 comes before UTF-16, whose mark is a prefix of its mark.
+MARKS = {
+    codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF32_LE: "utf-32", codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16",
+}  # fmt: skip
 
 
 class Stream(io.RawIOBase):
@@ -127,6 +135,21 @@ def unpacked(file, path):
     if ending := next((ending for ending in ENDINGS if str(path).lower().endswith(ending)), None):
         raise not_whole(path, f"only its name ends in {ending}" if head else "it is empty")
     yield file
+
+
+def marked_encoding(file):
+    """The encoding that the byte order mark of an open file names; None without a mark."""
+    head = file.peek(HEAD)[:HEAD]
+    return next((encoding for mark, encoding in MARKS.items() if head.startswith(mark)), None)
+
+
+def in_utf8(file):
+    """A file of another encoding, whose byte order mark names it, as UTF-8; others unchanged."""
+    encoding = marked_encoding(file)
+    if encoding in (None, "utf-8-sig"):
+        return file
+    texts = codecs.iterdecode(iter(lambda: file.read(PIECE), b""), encoding, errors="replace")
+    return io.BufferedReader(Stream(codecs.iterencode(texts, "utf-8")), PIECE)
 
 
 def content_of(file, path, name, marks, make):
