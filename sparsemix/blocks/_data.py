@@ -2,12 +2,13 @@
 
 import os
 import sys
+from collections.abc import Mapping
 from contextlib import contextmanager
 
 import numpy as np
 from scipy import sparse
 
-from sparsemix._estimator.input.forms import csr_of, floats_of, is_frame
+from sparsemix._estimator.input.forms import check_container, csr_of, floats_of, is_frame, refuse_known
 from sparsemix.blocks._readers.arrays import Blocks, from_arrays, is_stored
 from sparsemix.blocks._readers.paths import needed
 
@@ -28,8 +29,12 @@ def as_blocks(data):
         isinstance(data, (list, tuple)) and len(data) and hasattr(data[0], "__dask_graph__")
     ):
         return DelayedBlocks(data)
-    if isinstance(data, np.ndarray) or sparse.issparse(data) or is_frame(data) or is_stored(data):
+    if sparse.issparse(data) or is_frame(data) or is_stored(data) or hasattr(type(data), "__array__"):
         return from_arrays(data)
+    if not isinstance(data, Blocks):
+        refuse_known(data, "data")
+    if isinstance(data, Mapping):
+        check_container(data, "data")
     if hasattr(data, "__len__") and hasattr(data, "__getitem__"):
         if len(data) == 0:
             raise ValueError("data has no blocks; give at least one")
