@@ -154,12 +154,16 @@ def check_axes(X, name="X"):
         )
 
 
-def table_of(X, name="X", dtype=TYPES, accept_sparse=True, estimator=None):
-    """The numbers of X as an array or CSR with two axes and at least one row and column, in one of the types."""
+def table_of(X, name="X", dtype=TYPES, accept_sparse=True, estimator=None, own=False):
+    """The numbers of X as an array or CSR with two axes and at least one row and column, in one of the types.
+
+    Dense numbers of other types that float64 holds stay in their ``own``, if the caller converts them tile by tile.
+    """
     with np.errstate(over="ignore"):
         X = numbers_of(X, name)
         check_axes(X, name)
-        if type(X) is np.ndarray and X.size and X.dtype in dtype:  # scikit-learn returns it, after slow tests
+        kept = X.dtype in dtype or (own and X.dtype.kind in "iuf" and X.dtype.itemsize <= 8)
+        if type(X) is np.ndarray and X.size and kept:  # scikit-learn returns it, after slow tests
             return X
         return check_array(
             X, dtype=list(dtype), accept_sparse="csr" if accept_sparse else False, accept_large_sparse=True,
