@@ -301,7 +301,7 @@ def wrong(tmp_path, name, content, *options):
         ("empty", "folder", ["--format", "lines"], "is a folder; it needs another --format"),
         ("file.txt", b"words", ["--format", "folder"], "is a file; it needs another --format"),
         ("file.txt", b"", [], "is empty"),
-        ("file.txt", b"word word\nword\n", [], "No words are left of 2 documents .* see --min-df.*--passages 100 cuts"),
+        ("file.txt", b"word word\nword\n", [], "are left of 2 documents .* see --min-df.*lines are one document"),
         ("file.txt", b"some words\n", ["--min-df", "-1"], "-1 is neither a whole number above zero nor a fraction"),
         ("file.txt", b"%PDF\x00\x01", [], "begins like a .pdf file; give it that ending"),
         ("file.txt.gz", b"not packed", [], "is not a whole packed file"),
