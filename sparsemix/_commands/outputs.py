@@ -41,7 +41,7 @@ class Outputs:
 
     def __init__(self, folder, force):
         self.folder = local_path(folder, "--output")
-        self.written, self.failed, self.published, self.kept = [], [], False, None
+        self.written, self.failed, self.missing, self.published, self.kept = [], [], [], False, None
         if self.folder.exists() and not self.folder.is_dir():
             raise ValueError(f"{self.folder} exists and is not a folder; choose another with --output.")
         self.earlier = [name for name in FILES if (self.folder / name).exists()]
@@ -109,15 +109,34 @@ class Outputs:
         return str(folder)
 
     def write(self, name, writer, **options):
-        """Write a file with ``writer(file)``. A failure is reported and recorded, and does not stop later files."""
+        """Write a file with ``writer(file)``. A failure is reported and recorded, and does not stop later files.
+
+        If the disk fails, no file will be published; if the content cannot be made, this file only is missing.
+        """
         try:
             with replacing(self.stage / name, **options) as file:
                 writer(file)
-        except (OSError, ValueError, MemoryError) as error:
+        except (OSError, MemoryError) as error:
             warn(f"{self.folder / name} is not written: {error or type(error).__name__}")
             self.failed.append(name)
+        except Exception as error:  # no table may cost the fit
+            self.leave_out(name, error)
         else:
             self.written.append(name)
+
+    def attempt(self, what, make, otherwise=None):
+        """What ``make()`` returns. If it fails, this part is named and left out, and ``otherwise`` replaces it."""
+        try:
+            return make()
+        except Exception as error:  # no part may cost the fit
+            self.leave_out(what, error)
+            return otherwise
+
+    def leave_out(self, what, error):
+        """Report and record a part that cannot be made."""
+        reason = str(error).rstrip(".") if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
+        warn(f"{what} cannot be made: {' '.join(reason.split())}")
+        self.missing.append(what)
 
     def save_model(self, pipeline):
         """Save the model before later steps can fail: if not in the output folder, in a temporary one."""
@@ -127,13 +146,15 @@ class Outputs:
             self._temporary.append(self.stage)
             self.write(MODEL, lambda file: joblib.dump(pipeline, file))
 
-    def write_table(self, name, rows):
-        """Write rows as CSV."""
-        self.write(name, lambda file: csv.writer(file).writerows(rows), mode="w", newline="", encoding="utf-8")
+    def write_table(self, name, make, *arguments):
+        """Write the rows that ``make(*arguments)`` returns as CSV."""
+        self.write(
+            name, lambda file: csv.writer(file).writerows(make(*arguments)), mode="w", newline="", encoding="utf-8"
+        )
 
-    def write_json(self, name, value):
-        """Write a value as JSON."""
-        self.write(name, lambda file: file.write(json_of(value)))
+    def write_json(self, name, make):
+        """Write the value of ``make()`` as JSON."""
+        self.write(name, lambda file: file.write(json_of(make())))
 
 
 def json_of(value):

@@ -60,7 +60,7 @@ def run(options, parser):
 def topics(options, parser):
     """Read the corpus, fit, save and print.
 
-    Exit status: 2 for wrong input (one line), 1 if an output could not be written, 130 after an interrupt.
+    Exit status: 2 for wrong input (one line), 1 if an output could not be made or written, 130 after an interrupt.
     """
     outputs = None
     try:
@@ -79,6 +79,9 @@ def topics(options, parser):
     if outputs.failed or not outputs.published:
         failed = ", ".join(outputs.failed) or f"the files in {outputs.folder}"
         parser.exit(1, f"{parser.prog}: error: not written: {printable(failed)}\n")
+    if outputs.missing:
+        missing = "; ".join(outputs.missing)
+        parser.exit(1, f"{parser.prog}: error: not made: {missing}; all else is in {printable(outputs.folder)}\n")
 
 
 @contextmanager
@@ -122,7 +125,7 @@ def learn(options, outputs):
     # documents that end the fit must not score it
     scored = held_out[1::2] if watched else held_out
     data = corpus.rows[learned] if corpus.folder is None else shuffled_blocks(corpus, learned, options.random_state)
-    model, seconds, again = fit_runs(model, data, options, corpus, watched)
+    model, seconds, again = fit_runs(model, data, options, corpus, watched, outputs)
     # a loaded model transforms texts elsewhere: without this terminal's output and this machine's threads
     model.set_params(verbose=0, n_jobs=None)
     vars(model).pop("_stop_after", None)
@@ -231,15 +234,23 @@ def number_of_runs(options, corpus):
     return RUNS, ""
 
 
-def fit_runs(model, data, options, corpus, watched):
+def fit_runs(model, data, options, corpus, watched, outputs):
     """The mean of fits from the consensus of several seeds, the seconds of all fits, and how many seeds find topics.
 
-    After an interrupt, or with one seed, it is the fit of the first seed.
+    After an interrupt or a failure of a later fit, or with one seed, it is the fit of the first seed.
     """
     n_runs, reason = number_of_runs(options, corpus)
     first, seconds, whole = fit(model, data, checkpoint=options.checkpoint, **watched)
     if not whole or n_runs == 1:
         return first, seconds, NotAgain(reason if whole else "the fit was interrupted")
+    alone = first, seconds, NotAgain("a fit failed")
+    return outputs.attempt(
+        "the comparison of several seeds", lambda: fit_more(first, seconds, data, options, watched, n_runs), alone
+    )
+
+
+def fit_more(first, seconds, data, options, watched, n_runs):
+    """The mean of fits from the consensus of the first fit and those of other seeds, with seconds and comparison."""
     runs, n_last, start = [first], 1 if options.estimator in IN_ORDER else LAST, first.init_params
     for i in range(1, n_runs + n_last):
         if i == n_runs:
