@@ -1,6 +1,7 @@
 """The output folder: checked before the fit, and filled with all files of a run at the end."""
 
 import csv
+import errno
 import json
 import os
 import re
@@ -25,8 +26,8 @@ STRATA = {
     "chapter": "by_chapter.csv",
 }  # fmt: skip
 FILES = (*NAMES, *STRATA.values())
-# Prefix of the temporary folder in which the files wait until all are written.
-STAGE = ".outputs-"
+# Prefix of the temporary folder in which the files wait until all are written, and the file that a living run locks.
+STAGE, LOCK = ".outputs-", ".outputs.lock"
 # Characters with which a spreadsheet formula begins, and texts that a spreadsheet reads as a number.
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 NUMBER = re.compile(r"[+-]?\d[\d.,]*([eE][+-]?\d+)?")
@@ -44,6 +45,17 @@ class Outputs:
         self.written, self.failed, self.missing, self.published, self.kept = [], [], [], False, None
         if self.folder.exists() and not self.folder.is_dir():
             raise ValueError(f"{self.folder} exists and is not a folder; choose another with --output.")
+        self._made = [folder for folder in (self.folder, *self.folder.parents) if not folder.exists()]
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self._temporary, self._lock = [], locked(self.folder / LOCK)
+        try:
+            self._begin(force)
+        except BaseException:
+            self.discard()
+            raise
+
+    def _begin(self, force):
+        """Check what the folder holds, and create the folder for the files of this run."""
         self.earlier = [name for name in FILES if (self.folder / name).exists()]
         if self.earlier and not force:
             raise ValueError(
@@ -54,11 +66,9 @@ class Outputs:
             if not (self.folder / name).is_file():
                 raise ValueError(f"{self.folder / name} is not a file; choose another folder with --output.")
         for left in sorted(self.folder.glob(f"{STAGE}*")):
-            warn(f"{left} holds files of a run that failed; you may remove it if no other run uses it")
-        self._made = [folder for folder in (self.folder, *self.folder.parents) if not folder.exists()]
-        self.folder.mkdir(parents=True, exist_ok=True)
+            warn(f"{left} holds files of a run that failed; you may remove it")
         self.stage = Path(tempfile.mkdtemp(prefix=STAGE, dir=self.folder))
-        self._temporary = [self.stage]
+        self._temporary.append(self.stage)
 
     @contextmanager
     def all_or_nothing(self):
@@ -83,6 +93,11 @@ class Outputs:
         for folder in self._temporary:
             if folder != self.kept:
                 shutil.rmtree(folder, ignore_errors=True)
+        if self._lock is not None:
+            with suppress(OSError):  # Windows removes no open file, and an empty one may stay
+                (self.folder / LOCK).unlink()
+            self._lock.close()
+            self._lock = None
         with suppress(OSError):  # a folder is not empty
             for folder in self._made:
                 folder.rmdir()
@@ -155,6 +170,38 @@ class Outputs:
     def write_json(self, name, make):
         """Write the value of ``make()`` as JSON."""
         self.write(name, lambda file: file.write(json_of(make())))
+
+
+def locked(path):
+    """An open file that is locked until it is closed or this process ends; raises if another process has locked it."""
+    while True:
+        file = path.open("ab")
+        try:
+            lock(file)
+        except OSError as error:
+            file.close()
+            if error.errno not in (errno.EACCES, errno.EAGAIN, errno.EDEADLK):  # this disk has no locks
+                return None
+            raise ValueError(
+                f"{path.parent} is the output folder of a run that has not ended; wait for it, or choose another "
+                "folder with --output."
+            ) from error
+        with suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(file.fileno()), path.stat()):
+                return file
+        file.close()  # the run before removed it in the meantime
+
+
+def lock(file):
+    """Lock an open file for this process, or raise at once."""
+    if os.name == "nt":
+        import msvcrt
+
+        msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+    else:
+        import fcntl
+
+        fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def json_of(value):

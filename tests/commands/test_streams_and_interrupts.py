@@ -1,6 +1,7 @@
 """The command with closed streams, readers that go away, and Ctrl-C at fixed moments of its own process."""
 
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -169,6 +170,30 @@ def test_outputs_of_a_killed_run_are_told(tmp_path, corpus, capsys):
     (tmp_path / "out" / ".outputs-1234").mkdir(parents=True)
     main(topics(corpus, tmp_path / "out")[3:])
     assert ".outputs-1234 holds files of a run that failed" in capsys.readouterr().err
+
+
+def test_a_second_run_into_a_folder_is_refused_while_the_first_one_lives(tmp_path, corpus):
+    """Also with --force. A killed run leaves the folder free, and its files are named."""
+    output, wait = tmp_path / "out", tmp_path / "pipe"
+    os.mkfifo(wait)
+    with subprocess.Popen(topics(wait, output), env=environment(), stderr=subprocess.PIPE) as first:
+        try:
+            with wait.open("w"):  # the first run has begun to read
+                done = subprocess.run(
+                    topics(corpus, output, "--force"), env=environment(), capture_output=True, text=True, check=False
+                )
+                first.kill()
+        finally:
+            first.kill()
+    assert (done.returncode, done.stdout) == (2, "")
+    (error,) = done.stderr.splitlines()
+    assert error.endswith(
+        f"error: {output} is the output folder of a run that has not ended; wait for it, or choose another folder "
+        "with --output."
+    )
+    again = subprocess.run(topics(corpus, output), env=environment(), capture_output=True, text=True, check=True)
+    assert re.search(r"\.outputs-\S+ holds files of a run that failed; you may remove it\n", again.stderr)
+    assert sorted(file.name for file in output.iterdir() if file.is_file()) == NAMES
 
 
 def test_a_file_that_cannot_be_moved_is_told_and_kept(tmp_path, corpus, monkeypatch, capsys):
