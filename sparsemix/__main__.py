@@ -1,6 +1,13 @@
 """Command line: ``sparsemix demo``, ``topics PATH`` and ``report FOLDER``; ``python -m sparsemix`` is the same."""
 
-from sparsemix._commands.console import Parser, console, let_interrupts_end, open_streams, quiet_interrupts
+from sparsemix._commands.console import (
+    Parser,
+    console,
+    let_interrupts_end,
+    open_streams,
+    quiet_interrupts,
+    status_of_interrupt,
+)
 
 with quiet_interrupts():
     from sparsemix import __version__
@@ -16,7 +23,7 @@ def main(arguments=None):
             run(parser, arguments)
         except KeyboardInterrupt:
             let_interrupts_end()
-            parser.exit(130, f"{parser.prog}: interrupted\n")
+            parser.exit(status_of_interrupt(), f"{parser.prog}: interrupted\n")
         finally:
             let_interrupts_end()
 

@@ -12,7 +12,7 @@ from sklearn.mixture import GaussianMixture
 from sklearn.utils import check_random_state, gen_batches
 
 from sparsemix import SparseGaussianMixture, SparseLDA
-from sparsemix._commands.console import n_threads, positive, printable
+from sparsemix._commands.console import n_threads, positive, printable, status_of_interrupt
 from sparsemix._estimator.writing import local_path, replacing
 from sparsemix.datasets import load_docstrings, load_image_patches
 from sparsemix.metrics import basis_without_constant, distinctive_words, document_completion, mixture_log_likelihood
@@ -47,7 +47,7 @@ def run(options, parser):
     except (ValueError, OSError, ImportError) as error:
         parser.error(str(error))
     except KeyboardInterrupt:
-        parser.exit(130, f"{parser.prog}: interrupted\n")
+        parser.exit(status_of_interrupt(), f"{parser.prog}: interrupted\n")
 
 
 def mixture(options):

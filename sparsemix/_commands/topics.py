@@ -15,7 +15,7 @@ from sklearn.pipeline import Pipeline
 import sparsemix
 from sparsemix import blocks
 from sparsemix._commands.conclusion import Learned, conclude
-from sparsemix._commands.console import printable, warn
+from sparsemix._commands.console import TERMINATED, printable, status_of_interrupt, warn
 from sparsemix._commands.effects import fields_of, read_covariates
 from sparsemix._commands.outputs import Outputs
 from sparsemix._commands.quality import MOST_TOKENS, RUNS, Again, NotAgain, default_number, too_many_topics
@@ -60,7 +60,8 @@ def run(options, parser):
 def topics(options, parser):
     """Read the corpus, fit, save and print.
 
-    Exit status: 2 for wrong input (one line), 1 if an output could not be made or written, 130 after an interrupt.
+    Exit status: 2 for wrong input (one line), 1 if an output could not be made or written, 130 after Ctrl-C before or
+    after the fit, 143 after SIGTERM.
     """
     outputs = None
     try:
@@ -75,10 +76,13 @@ def topics(options, parser):
             outputs.discard()
         whole = outputs is not None and outputs.published
         what = f"the outputs are in {printable(outputs.folder)}" if whole else "nothing was written"
-        parser.exit(130, f"{parser.prog}: interrupted; {what}\n")
+        parser.exit(status_of_interrupt(), f"{parser.prog}: interrupted; {what}\n")
     if outputs.failed or not outputs.published:
         failed = ", ".join(outputs.failed) or f"the files in {outputs.folder}"
         parser.exit(1, f"{parser.prog}: error: not written: {printable(failed)}\n")
+    if TERMINATED:
+        whole = f"terminated; the outputs are in {printable(outputs.folder)}"
+        parser.exit(status_of_interrupt(), f"{parser.prog}: {whole}\n")
     if outputs.missing:
         missing = "; ".join(outputs.missing)
         parser.exit(1, f"{parser.prog}: error: not made: {missing}; all else is in {printable(outputs.folder)}\n")

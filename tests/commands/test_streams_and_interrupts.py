@@ -172,6 +172,42 @@ def test_outputs_of_a_killed_run_are_told(tmp_path, corpus, capsys):
     assert ".outputs-1234 holds files of a run that failed" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("ignored", [False, True])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_sigterm_ends_a_fit_as_ctrl_c_does(tmp_path, corpus, number, ignored):
+    """The outputs are those of the epochs before. A process in the background may ignore Ctrl-C, but not SIGTERM."""
+    if ignored and number == signal.SIGINT:
+        return
+    command = [*topics(corpus, tmp_path / "out"), "--max-iter", "1000000", "--held-out", "0", "--runs", "1"]
+    with subprocess.Popen(
+        command, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN if ignored else signal.default_int_handler),
+    ) as process:  # fmt: skip
+        for line in process.stdout:
+            if "epoch   2/" in line or "epoch 2/" in " ".join(line.split()):
+                break
+        process.send_signal(number)
+        process.stdout.read()
+        told = process.stderr.read()
+    assert "interrupted: the result is that of the last complete epoch" in told
+    assert "Traceback" not in told
+    assert process.returncode == (143 if number == signal.SIGTERM else 0)
+    assert_complete(tmp_path / "out")
+
+
+def test_sigterm_before_the_fit_leaves_nothing(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    command = topics(tmp_path / "pipe", tmp_path / "out")
+    with (
+        subprocess.Popen(command, env=environment(), stderr=subprocess.PIPE, text=True) as process,
+        (tmp_path / "pipe").open("w"),  # the command reads it
+    ):
+        process.terminate()
+        told = process.stderr.read()
+    assert (process.returncode, told) == (143, "sparsemix topics: interrupted; nothing was written\n")
+    assert not (tmp_path / "out").exists()
+
+
 def test_a_second_run_into_a_folder_is_refused_while_the_first_one_lives(tmp_path, corpus):
     """Also with --force. A killed run leaves the folder free, and its files are named."""
     output, wait = tmp_path / "out", tmp_path / "pipe"
