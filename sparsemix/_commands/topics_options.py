@@ -39,7 +39,7 @@ def add_corpus_options(add):
     """Add the options of the input."""
     add("--format", choices=KINDS, default="auto", metavar="NAME",
         help=f"format of PATH (default: by the file name): {', '.join(KINDS[1:])}")
-    add("--glob", help="pattern of the files in a folder, at any depth (default: *.txt, or else all texts)")
+    add("--glob", help="pattern of the files in a folder, at any depth (default: all texts)")
     add("--encoding", default="utf-8",
         help="encoding of texts without a byte order mark, or several to try on each file, such as utf-8,cp1252 "
         "(default: %(default)s)")  # fmt: skip

@@ -45,7 +45,7 @@ def write_folder(path, texts, _):
         file = path / f"part{i % 2}" / f"text{i}.txt"
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
-    (path / "notes.md").write_text("this is no document")
+    (path / "notes.log").write_text("this is no document")
     return [str(path)]
 
 
