@@ -11,7 +11,7 @@ from sparsemix._commands.console import (
 
 with quiet_interrupts():
     from sparsemix import __version__
-    from sparsemix._commands import demo, names, topics
+    from sparsemix._commands.options import add_parsers
 
 
 def main(arguments=None):
@@ -32,9 +32,7 @@ def run(parser, arguments):
     """Parse the arguments and run their command."""
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     commands = parser.add_subparsers(dest="command", required=True)
-    demo.add_parser(commands)
-    topics.add_parser(commands)
-    names.add_parser(commands)
+    add_parsers(commands)
     options = parser.parse_args(arguments)
     options.run(options)
 

@@ -17,21 +17,18 @@ from sparsemix import blocks
 from sparsemix._commands.conclusion import Learned, conclude
 from sparsemix._commands.console import TERMINATED, printable, status_of_interrupt, warn
 from sparsemix._commands.effects import fields_of, read_covariates
-from sparsemix._commands.outputs import Outputs
-from sparsemix._commands.quality import MOST_TOKENS, RUNS, Again, NotAgain, default_number, too_many_topics
-from sparsemix._commands.reading.corpus import Words, read_corpus
-from sparsemix._commands.reading.formats.records import Fields
-from sparsemix._commands.seeds import least_number, prior_of_seeds, read_seeds
-from sparsemix._commands.topics_options import (
-    DESCRIPTION,
+from sparsemix._commands.options import (
     ESTIMATORS,
     IN_ORDER,
     MAX_HELD_OUT,
     MAX_ITER,
     UNLIMITED,
-    USAGE,
-    add_options,
 )
+from sparsemix._commands.outputs import Outputs
+from sparsemix._commands.quality import MOST_TOKENS, RUNS, Again, NotAgain, default_number, too_many_topics
+from sparsemix._commands.reading.corpus import Words, read_corpus
+from sparsemix._commands.reading.formats.records import Fields
+from sparsemix._commands.seeds import least_number, prior_of_seeds, read_seeds
 from sparsemix._engine.threads import interrupts_wait
 from sparsemix.topics import consensus_topics
 from sparsemix.topics._edit.average import LAST, mean_of_fits, without_documents
@@ -40,15 +37,6 @@ from sparsemix.topics._edit.average import LAST, mean_of_fits, without_documents
 WHOLE_DOCUMENTS = 100
 # Bytes of a block on disk, and of an entry of the counts.
 BLOCK_BYTES, BYTES = 1 << 24, 8
-
-
-def add_parser(commands):
-    """Add the subcommand ``topics``."""
-    parser = commands.add_parser(
-        "topics", help="learn topics from texts or word counts", usage=USAGE, description=DESCRIPTION
-    )
-    add_options(parser)
-    parser.set_defaults(run=lambda options: run(options, parser))
 
 
 def run(options, parser):

@@ -109,7 +109,7 @@ def sandbox(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("module", ["sparsemix.topics", "sparsemix._commands.topics"])
+@pytest.mark.parametrize("module", ["sparsemix.topics", "sparsemix._commands.conclusion"])
 def test_ctrl_c_during_imports_ends_the_process_by_the_signal(tmp_path, corpus, sandbox, module):
     """A shell says 130 for it."""
     done = subprocess.run(

@@ -11,7 +11,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sparsemix._commands.reading import checks
 from sparsemix._commands.reading.counting import count_words, read_counts
 from sparsemix._commands.reading.formats.files import ENDINGS, Tally, check_encoding, checked_lines, on_disk, open_text
-from sparsemix._commands.reading.formats.kinds import READERS, files_of, kind_of_file, read_file
+from sparsemix._commands.reading.formats.kinds import files_of, kind_of_file, read_file
 from sparsemix._commands.reading.formats.records import NO_KNOWN_WORD, OTHER_LANGUAGE, Document, Fields
 from sparsemix._commands.reading.passages import WORDS, is_one_text, words_of_passages
 from sparsemix._commands.reading.texts import Texts, read_texts
@@ -31,7 +31,6 @@ CUTS, LEAST = 20, 200
 # Bytes of text above which counts are on disk, and the assumed ratio of compression.
 LARGE, PACKED = 1 << 30, 4
 COUNTS = ("uci", "npz")
-KINDS = ("auto", *READERS, *COUNTS)
 
 
 @dataclass
@@ -141,8 +140,8 @@ def read_corpus(
 ):  # fmt: skip
     """Read a corpus: a file, a folder, or ``-`` for standard input. Documents without a word are omitted.
 
-    Parameters have the meaning of the options of the command; ``kind`` is one of ``KINDS``, and ``scratch`` creates the
-    folder for the counts of very large texts. Errors are one sentence that says what is wrong.
+    Parameters have the meaning of the options of the command; ``kind`` is one of its formats, and ``scratch`` creates
+    the folder for the counts of very large texts. Errors are one sentence that says what is wrong.
     """
     fields, words, encoding = fields or Fields(), words or Words(), check_encoding(encoding)
     with on_disk(path) as path:
