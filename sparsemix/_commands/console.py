@@ -11,6 +11,7 @@ import re
 import signal
 import sys
 import threading
+import time
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from difflib import get_close_matches
 from itertools import pairwise
@@ -18,6 +19,8 @@ from pathlib import Path
 
 # Errors of a disk on which the output does not fit.
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+# Seconds after which a terminal shows progress again.
+EVERY = 0.5
 # Control characters, lone surrogates, and marks that change the direction of the text after them.
 UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
 
@@ -174,6 +177,22 @@ def printable(text):
 def warn(message):
     """Print a warning on stderr, in one line."""
     print(f"sparsemix topics: warning: {printable(message)}", file=sys.stderr, flush=True)
+
+
+def progress(items, what):
+    """Yield the items; meanwhile a terminal shows their number in a line that is removed at the end."""
+    if not sys.stdout.isatty():
+        yield from items
+        return
+    due = time.monotonic()
+    try:
+        for n, item in enumerate(items, start=1):
+            if time.monotonic() >= due:
+                print(f"\r{what}: {n:,}", end="", flush=True)
+                due = time.monotonic() + EVERY
+            yield item
+    finally:
+        print("\r\x1b[K", end="", flush=True)
 
 
 # -- types of options
