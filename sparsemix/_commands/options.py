@@ -1,6 +1,7 @@
 """Options of all commands, without the packages that the commands need: so --help and errors of options come at once.
 """
 
+import sys
 from importlib import import_module
 
 from sparsemix._commands.console import (
@@ -65,8 +66,11 @@ def runner(module, parser):
     """A function that imports the module of a command and runs it with the options."""
 
     def run(options):
+        shown = sys.stdout.isatty() and not getattr(options, "quiet", False)
+        print("loading packages" if shown else "", end="", flush=True)
         with quiet_interrupts():
             found = import_module(f"sparsemix._commands.{module}")
+        print("\r\x1b[K" if shown else "", end="", flush=True)
         found.run(options, parser)
 
     return run
