@@ -1,10 +1,17 @@
 """Command line: ``sparsemix demo``, ``topics PATH`` and ``report FOLDER``; ``python -m sparsemix`` is the same."""
 
-from sparsemix._commands.console import Parser, console, let_interrupts_end, open_streams, quiet_interrupts
+from sparsemix._commands.console import (
+    Parser,
+    console,
+    let_interrupts_end,
+    open_streams,
+    quiet_interrupts,
+    status_of_interrupt,
+)
 
 with quiet_interrupts():
     from sparsemix import __version__
-    from sparsemix._commands import demo, names, topics
+    from sparsemix._commands.options import add_parsers
 
 
 def main(arguments=None):
@@ -16,7 +23,7 @@ def main(arguments=None):
             run(parser, arguments)
         except KeyboardInterrupt:
             let_interrupts_end()
-            parser.exit(130, f"{parser.prog}: interrupted\n")
+            parser.exit(status_of_interrupt(), f"{parser.prog}: interrupted\n")
         finally:
             let_interrupts_end()
 
@@ -25,9 +32,7 @@ def run(parser, arguments):
     """Parse the arguments and run their command."""
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     commands = parser.add_subparsers(dest="command", required=True)
-    demo.add_parser(commands)
-    topics.add_parser(commands)
-    names.add_parser(commands)
+    add_parsers(commands)
     options = parser.parse_args(arguments)
     options.run(options)
 

@@ -36,7 +36,8 @@ def given_prior(likelihood):
     if likelihood == "multinomial":
         return {}
     matrix = {"diag": np.full(2, 0.5), "spherical": 0.5}.get(likelihood, 0.5 * np.eye(2))
-    return {"mean_prior": [4.0, 5.0], "mean_precision_prior": 0.1, "covariance_prior": matrix}
+    means = {} if likelihood == "zero_mean" else {"mean_prior": [4.0, 5.0], "mean_precision_prior": 0.1}
+    return {**means, "covariance_prior": matrix}
 
 
 def streaming(likelihood="multinomial", **params):

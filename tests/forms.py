@@ -5,6 +5,7 @@ Each is a function of an array of whole numbers from 0 to 100. Forms of packages
 
 import importlib.util
 import tempfile
+from collections.abc import Mapping
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -353,6 +354,44 @@ WRONG_SPARSE = {
     "dates in csr": (lambda A: typed(A, "csr", "M8[s]"), "type datetime64.*convert"),
     "sparse with one dimension": (lambda A: sparse.coo_array(A[0]), "Reshape your data"),
 }
+class Unread:
+    """An object with many rows that no reader may visit: each could take a millisecond."""
+
+    n_rows = 10**9
+
+    def __len__(self):
+        return self.n_rows
+
+    def __getitem__(self, key):
+        raise AssertionError(f"item {key} was read")
+
+    def __iter__(self):
+        raise AssertionError("it was iterated")
+
+
+def unread(bases=(Unread,), **attributes):
+    return type("Unread", bases, attributes)()
+
+
+def refuse_conversion(*_, **__):
+    raise RuntimeError("call detach() first")
+
+
+# In the manner of AnnData, MuData, datasets of xarray, groups of HDF5 and Zarr, Delayed, tables of Hugging Face,
+# relations of DuckDB, tensors, and groups of pandas.
+OBJECTS = {
+    "cells": (lambda: unread(layers={}), r"has the type Unread, which is no array; give its matrix \S+\.X, or a"),
+    "parts": (lambda: unread(mod={}), r"give the matrix of one of its parts, such as \S+\.mod\['rna'\]\.X"),
+    "arrays by name": (lambda: unread((Unread, Mapping), data_vars={}, __array__=refuse_conversion), r"\S+\[name\]"),
+    "group": (lambda: unread(create_group=None), r"give one of its arrays, \S+\[name\]"),
+    "not computed": (lambda: unread(compute=None), r"give \S+\.compute\(\)"),
+    "table": (lambda: unread(shape=(10**9, 2), column_names=["a", "b"], to_pandas=None), r"give \S+\.to_pandas\(\)"),
+    "stream": (lambda: unread(__arrow_c_stream__=None), r"give pyarrow\.table\(\S+\)"),
+    "tensor": (lambda: unread(__array__=refuse_conversion, ndim=2, shape=(10**9, 2)),
+               r"has the type Unread and does not convert to an array \(call detach\(\) first\); give its numbers"),
+    "groups": (unread, r"has the type Unread, which is no array; give its numbers as an array"),
+    "list of cells": (lambda: [unread(layers={})] * 3, r"\[0\] has the type Unread, which is no array"),
+}  # fmt: skip
 # Of words in their order: neither is a word, and no type makes one of it.
 NO_WORDS = {
     **{

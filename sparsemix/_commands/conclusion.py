@@ -4,6 +4,7 @@ import platform
 import shlex
 import sys
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,16 @@ import sparsemix
 from sparsemix._commands.console import printable, warn
 from sparsemix._commands.effects import Covariates, effect_rows, effects_of, tell_effects
 from sparsemix._commands.outputs import EFFECTS, MODEL, REPORT, RUN, TOPICS, VECTORS, WORDS, cell, listed
-from sparsemix._commands.quality import AGAIN, Again, NotAgain, facts_of_topics, held_out_score, likenesses, scored_unit
+from sparsemix._commands.quality import (
+    AGAIN,
+    Again,
+    NotAgain,
+    Score,
+    facts_of_topics,
+    held_out_score,
+    likenesses,
+    scored_unit,
+)
 from sparsemix._commands.seeds import told_of_seeds
 from sparsemix._commands.tables import strata_tables, tables_of_documents, word_rows
 from sparsemix._report import report
@@ -35,77 +45,117 @@ class Learned:
 
 
 def conclude(options, outputs, learned):
-    """Write scores, tables and the report, then publish all files. A file that fails does not stop later files."""
-    corpus, model = learned.corpus, learned.model
+    """Write scores, tables and the report, then publish all files. A part that fails is named and left out."""
+    corpus, model, attempt = learned.corpus, learned.model, outputs.attempt
     frequencies = corpus.counts.sum(axis=0, dtype=np.float64).A1
-    held_out = corpus.counts[learned.held_out].sum(axis=0, dtype=np.float64).A1
-    score = held_out_score(model, corpus.rows[learned.scored], frequencies - held_out, corpus.unit)
-    if score.warning:
-        warn(score.warning)
-        corpus.warnings += (score.warning,)
-    if told := told_of_seeds(model, corpus.feature_names):
+    score = attempt("the held-out score", lambda: score_of(learned, frequencies), Score(None, reason="not available"))
+    seeds = attempt("the check of the seeds", lambda: told_of_seeds(model, corpus.feature_names), "")
+    for told in filter(None, (score.warning, seeds)):
         warn(told)
         corpus.warnings += (told,)
-    facts = facts_of(learned, options, score)
+    facts = attempt("facts on the run", lambda: facts_of(learned, options, score), [])
     names = {k: name for k, name in enumerate(getattr(model, "topic_names_", ())) if name}
-    documents = tables_of_documents(corpus, learned.held_out)
-    for table in documents.values():
-        table.names = names
-    effects = effects_of(learned, options)
-    page = page_of(learned, options, facts, documents.values(), effects)
+    effects = attempt("the effects", lambda: effects_of(learned, options))
+    page, documents = page_of(outputs, learned, options, facts, names, effects)
+    coherence = "not available"
+    topics = None if page is None else attempt(TOPICS, lambda: topics_of(page, options, outputs, learned, frequencies))
+    if topics is not None:
+        table, repeated, more, coherence = topics
+        facts += more
+        page.data["facts"] += [[*fact] for fact in more]
+        outputs.write_table(TOPICS, topic_rows, table, page.data, repeated, learned)
+    for name, rows in documents.items():
+        outputs.write(name, rows.copy_to)
+    if page is not None:
+        outputs.write(REPORT, lambda file: file.write(page.html().encode()))
+        for name, rows in attempt("tables of periods and groups", lambda: [*strata_tables(page.data)], []):
+            outputs.write_table(name, iter, rows)
+    if effects is not None:
+        outputs.write_table(EFFECTS, effect_rows, effects, names)
+    if hasattr(model, "word_topics_"):
+        outputs.write_table(WORDS, word_rows, model, corpus)
+        outputs.write(
+            VECTORS, lambda file: file.writelines(word2vec_lines(corpus.feature_names, model.word_vectors_))
+        )
+    outputs.write_json(RUN, lambda: record_of(options, learned, score, coherence, facts) | {"failed": outputs.missing})
+    outputs.publish()
+    if topics is not None:
+        attempt("the printed topics", lambda: tell(table, facts, repeated, learned.again))
+    if effects is not None:
+        attempt("the printed effects", lambda: tell_effects(effects, names))
+    if outputs.published:
+        print(f"\nwritten to {printable(outputs.folder)}: {', '.join(outputs.written)}")
+
+
+def score_of(learned, frequencies):
+    """The held-out score; word frequencies alone are those of training documents."""
+    corpus, model = learned.corpus, learned.model
+    held_out = corpus.counts[learned.held_out].sum(axis=0, dtype=np.float64).A1
+    return held_out_score(model, corpus.rows[learned.scored], frequencies - held_out, corpus.unit)
+
+
+def page_of(outputs, learned, options, facts, names, effects):
+    """The report, or None, and the tables of documents, which have the same shares.
+
+    If it fails, it is made without each of its parts in turn, and then without all.
+    """
+    corpus, parts = learned.corpus, {}
+    if corpus.known("date"):
+        parts["dates"] = read_dates(corpus.values("date"), options.date_format).days
+    if groups := corpus.known("group") or corpus.sections:
+        parts["groups"] = groups
+    if effects is not None:
+        parts["effects"] = effects
+    if corpus.is_cut:
+        parts["parts_of"] = corpus.wholes
+    title = printable(f"Topics of {'standard input' if options.path == '-' else Path(options.path).resolve().name}")
+    first, tries = None, [(), *((name,) for name in parts if len(parts) > 1), tuple(parts)]
+    for omitted in tries if parts else tries[:1]:
+        documents = tables_of_documents(corpus, learned.held_out)
+        for table in documents.values():
+            table.names = names
+        try:
+            page = report(
+                learned.model, corpus.rows, corpus.vectorizer, documents=corpus.texts, names=corpus.names, title=title,
+                facts=facts, observe=partial(add_shares, documents.values()),
+                **{name: value for name, value in parts.items() if name not in omitted},
+            )  # fmt: skip
+        except Exception as error:  # no part may cost the fit
+            first = first or error
+        else:
+            if omitted:
+                outputs.leave_out(f"{', '.join(omitted)} of the report", first)
+            return page, documents
+    outputs.leave_out("the report, with the tables of topics and documents", first)
+    return None, {}
+
+
+def add_shares(tables, start, shares):
+    """Add a block of rows to tables of documents."""
+    for table in tables:
+        table.add(start, shares)
+
+
+def topics_of(page, options, outputs, learned, frequencies):
+    """Rows of topics, what each of them repeats, facts on topics, and their mean coherence. The page gets the same."""
     path = printable(outputs.folder / MODEL)
     page.data["load"] = (
         f"import joblib\n\npipeline = joblib.load({path!r})  # only load files that you trust\n"
         'pipeline.transform(["a new text"])  # the share of each topic in it'
     )
-    table = page.table(options.n_top_words)
-    repeated = likenesses(model.components_, frequencies, [row["topic"] for row in table])
+    table, again = page.table(options.n_top_words), learned.again
+    repeated = outputs.attempt(
+        "the search for topics that repeat others",
+        lambda: likenesses(learned.model.components_, frequencies, [row["topic"] for row in table]), [""] * len(table),
+    )  # fmt: skip
     for topic in page.data["topics"]:
-        k, again = topic["id"], learned.again
+        k = topic["id"]
         topic |= {"repeats": repeated[k] or None, "found": again.found_by(k), "stability": again.stability_of(k)}
-    more = [*facts_of_topics(table, repeated), (AGAIN, str(learned.again))]
     coherent = [row["coherence"] for row in table if row["coherence"] is not None]
     coherence = float(np.mean(coherent)) if coherent else "not available"
-    more += [("mean coherence (NPMI)", f"{coherence:.4f}")] if coherent else []
-    facts += more
-    page.data["facts"] += [[*fact] for fact in more]
-    outputs.write_table(TOPICS, topic_rows(table, page.data, repeated, learned))
-    for name, rows in documents.items():
-        outputs.write(name, rows.copy_to)
-    outputs.write(REPORT, lambda file: file.write(page.html().encode()))
-    for name, rows in strata_tables(page.data):
-        outputs.write_table(name, rows)
-    if effects is not None:
-        outputs.write_table(EFFECTS, effect_rows(effects, names))
-    if hasattr(model, "word_topics_"):
-        outputs.write_table(WORDS, word_rows(model, corpus))
-        outputs.write(
-            VECTORS, lambda file: file.writelines(word2vec_lines(corpus.feature_names, model.word_vectors_))
-        )
-    outputs.write_json(RUN, record_of(options, learned, score, coherence, facts))
-    outputs.publish()
-    tell(table, facts, repeated, learned.again)
-    if effects is not None:
-        tell_effects(effects, names)
-    if outputs.published:
-        print(f"\nwritten to {printable(outputs.folder)}: {', '.join(outputs.written)}")
-
-
-def page_of(learned, options, facts, documents, effects):
-    """The report. Each block of rows also goes to the tables of documents."""
-    corpus = learned.corpus
-    dates = corpus.known("date") and read_dates(corpus.values("date"), options.date_format).days
-
-    def observe(start, shares):
-        for table in documents:
-            table.add(start, shares)
-
-    title = f"Topics of {'standard input' if options.path == '-' else Path(options.path).resolve().name}"
-    return report(
-        learned.model, corpus.rows, corpus.vectorizer, documents=corpus.texts, names=corpus.names, dates=dates,
-        groups=corpus.known("group") or corpus.sections, title=printable(title), facts=facts, observe=observe,
-        parts_of=corpus.wholes if corpus.is_cut else None, effects=effects,
-    )  # fmt: skip
+    facts = [*facts_of_topics(table, repeated), (AGAIN, str(again))]
+    facts += [("mean coherence (NPMI)", f"{coherence:.4f}")] if coherent else []
+    return table, repeated, facts, coherence
 
 
 def facts_of(learned, options, score):

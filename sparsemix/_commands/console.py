@@ -1,5 +1,5 @@
 """Process and console of commands: errors are one line, types of options check ranges, a broken stream never fails a
-command, Ctrl-C prints no traceback, and printed text cannot control the terminal.
+command, Ctrl-C and SIGTERM print no traceback, and printed text cannot control the terminal.
 
 Imports of this module are those of Python alone, so that Ctrl-C has its meaning before the package is imported.
 """
@@ -11,6 +11,7 @@ import re
 import signal
 import sys
 import threading
+import time
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from difflib import get_close_matches
 from itertools import pairwise
@@ -18,36 +19,67 @@ from pathlib import Path
 
 # Errors of a disk on which the output does not fit.
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+# Seconds after which a terminal shows progress again.
+EVERY = 0.5
 # Control characters, lone surrogates, and marks that change the direction of the text after them.
 UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
 
 
-def set_interrupt(handler):
-    """Set what Ctrl-C does, if this process runs ``sparsemix`` or ``python -m sparsemix``. Return whether it is set."""
+# SIGTERM, once it has come; and the action by which the parent process lets this one ignore Ctrl-C.
+TERMINATED, IGNORED = [], []
+
+
+def on_interrupt(number, frame):
+    """What Ctrl-C does, unless the parent process lets this one ignore it; and SIGTERM, by which batch systems end it.
+    """
+    if TERMINATED or not IGNORED:
+        signal.default_int_handler(number, frame)
+
+
+def on_terminate(number, frame):  # noqa: ARG001
+    """Do what Ctrl-C does at this moment: raise KeyboardInterrupt, or wait until the end of a step."""
+    TERMINATED.append(number)
+    signal.raise_signal(signal.SIGINT)
+
+
+def status_of_interrupt():
+    """The exit status after Ctrl-C or SIGTERM: 128 and the number of the signal."""
+    return 128 + (signal.SIGTERM if TERMINATED else signal.SIGINT)
+
+
+def set_interrupt(handler, terminate):
+    """Set what Ctrl-C and SIGTERM do, if this process runs ``sparsemix`` or ``python -m sparsemix``. Return whether.
+    """
     program = (getattr(sys, "argv", None) or [""])[0]
     is_command = Path(program).stem == "sparsemix" or ("-m", "sparsemix") in pairwise(sys.orig_argv)
     able = is_command and threading.current_thread() is threading.main_thread()
     if able:
         signal.signal(signal.SIGINT, handler)
+        if signal.getsignal(signal.SIGTERM) is not signal.SIG_IGN:
+            signal.signal(signal.SIGTERM, terminate)
     return able
 
 
 @contextmanager
 def quiet_interrupts():
     """Let Ctrl-C end the process at once (status 130, no traceback) while the command imports its modules."""
-    quiet = signal.getsignal(signal.SIGINT) is signal.default_int_handler and set_interrupt(signal.SIG_DFL)
+    before = signal.getsignal(signal.SIGINT)
+    if before is signal.SIG_IGN:
+        IGNORED.append(before)
+    known = before in (signal.default_int_handler, on_interrupt, signal.SIG_IGN)
+    quiet = known and set_interrupt(signal.SIG_IGN if IGNORED else signal.SIG_DFL, signal.SIG_DFL)
     if quiet:
         open_descriptors()
     try:
         yield
     finally:
         if quiet:
-            set_interrupt(signal.default_int_handler)
+            set_interrupt(on_interrupt, on_terminate)
 
 
 def let_interrupts_end():
     """Let Ctrl-C end the process at once from now on. Python would print a traceback during shutdown."""
-    set_interrupt(signal.SIG_DFL)
+    set_interrupt(signal.SIG_DFL, signal.SIG_DFL)
 
 
 def open_descriptors():
@@ -145,6 +177,22 @@ def printable(text):
 def warn(message):
     """Print a warning on stderr, in one line."""
     print(f"sparsemix topics: warning: {printable(message)}", file=sys.stderr, flush=True)
+
+
+def progress(items, what):
+    """Yield the items; meanwhile a terminal shows their number in a line that is removed at the end."""
+    if not sys.stdout.isatty():
+        yield from items
+        return
+    due = time.monotonic()
+    try:
+        for n, item in enumerate(items, start=1):
+            if time.monotonic() >= due:
+                print(f"\r{what}: {n:,}", end="", flush=True)
+                due = time.monotonic() + EVERY
+            yield item
+    finally:
+        print("\r\x1b[K", end="", flush=True)
 
 
 # -- types of options

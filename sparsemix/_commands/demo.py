@@ -12,29 +12,12 @@ from sklearn.mixture import GaussianMixture
 from sklearn.utils import check_random_state, gen_batches
 
 from sparsemix import SparseGaussianMixture, SparseLDA
-from sparsemix._commands.console import n_threads, positive, printable
+from sparsemix._commands.console import printable, status_of_interrupt
 from sparsemix._estimator.writing import local_path, replacing
 from sparsemix.datasets import load_docstrings, load_image_patches
 from sparsemix.metrics import basis_without_constant, distinctive_words, document_completion, mixture_log_likelihood
 
 N_HELD_OUT, N_SHOWN, BATCH = 600, 12, 512
-
-
-def add_parser(commands):
-    """Add the subcommand ``demo``."""
-    demo = commands.add_parser("demo", help="fit a mixture to image patches and a topic model to docstrings")
-    demo.set_defaults(run=lambda options: run(options, demo))
-    demo.add_argument("--only", choices=("mixture", "topics"), help="run only this part (default: both)")
-    demo.add_argument("--n-jobs", type=n_threads, default=-1, help="number of threads (default: all cores)")
-    add = demo.add_argument_group("mixture").add_argument
-    add("--n-components", type=positive(int), default=200, help="number of components K (default: %(default)s)")
-    add("--n-nonzero", type=positive(int), default=4, help="responsibilities per row L (default: %(default)s)")
-    add("--max-iter", type=positive(int), default=40, help="maximal number of epochs (default: %(default)s)")
-    add("--output", default="sparsemix-demo.png", help="image file to write (default: %(default)s)")
-    add = demo.add_argument_group("topics").add_argument
-    add("--n-topics", type=positive(int), default=100, help="number of topics K (default: %(default)s)")
-    add("--n-topics-of-a-word", type=positive(int), default=8, help="topics per word L (default: %(default)s)")
-    add("--seconds", type=positive(float), default=8.0, help="seconds for each estimator (default: %(default)s)")
 
 
 def run(options, parser):
@@ -47,7 +30,7 @@ def run(options, parser):
     except (ValueError, OSError, ImportError) as error:
         parser.error(str(error))
     except KeyboardInterrupt:
-        parser.exit(130, f"{parser.prog}: interrupted\n")
+        parser.exit(status_of_interrupt(), f"{parser.prog}: interrupted\n")
 
 
 def mixture(options):

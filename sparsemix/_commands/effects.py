@@ -6,8 +6,8 @@ import numpy as np
 from scipy import sparse
 
 from sparsemix._commands.console import printable
+from sparsemix._commands.options import IN_ORDER
 from sparsemix._commands.outputs import cell
-from sparsemix._commands.topics_options import IN_ORDER
 from sparsemix._report.dates import is_blank, number_of, read_dates
 from sparsemix.topics import estimate_effect
 from sparsemix.topics._covariates.columns import years_of

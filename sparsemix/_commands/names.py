@@ -33,27 +33,6 @@ from sparsemix._report.naming import groups_of, read_names
 from sparsemix.topics import merge_topics
 
 DATA = re.compile(r'<script type="application/json" id="data">(.*?)</script>', re.DOTALL)
-DESCRIPTION = """Write the report of an earlier run again, with names for its topics. FILE is a table with the columns
-topic and name; the button of the report saves one. Topics of one name are shown as one. The names go to report.html,
-all tables, and the attribute topic_names_ of the pipeline in the model file. Topics without a name lose theirs.
---merge also adds up the topics of one name in the model, without a fit. The model then has fewer topics: a merged topic
-has the smallest number of its parts, and later topics move up, so save the names again before the next change. Shares
-in the report and tables are sums of the written ones, which leave out shares below 1 % of a document; those that the
-merged model gives to a text differ by some percent, and by much more if the topics have few words in common. The words
-of a merged topic are chosen from those of the report.
-Its coherence, stability and changes of words need the texts and are left out. Scores are those of the topics before."""
-
-
-def add_parser(commands):
-    """Add the subcommand ``report``."""
-    parser = commands.add_parser(
-        "report", help="name and join topics of an earlier run", usage="%(prog)s FOLDER --names FILE [--merge]",
-        description=DESCRIPTION,
-    )  # fmt: skip
-    parser.add_argument("folder", metavar="FOLDER", help="the folder that sparsemix topics has written")
-    parser.add_argument("--names", required=True, metavar="FILE", help="table (CSV) with the columns topic and name")
-    parser.add_argument("--merge", action="store_true", help="merge topics of one name in the model; numbers change")
-    parser.set_defaults(run=lambda options: run(options, parser))
 
 
 def run(options, parser):

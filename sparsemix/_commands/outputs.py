@@ -1,6 +1,7 @@
 """The output folder: checked before the fit, and filled with all files of a run at the end."""
 
 import csv
+import errno
 import json
 import os
 import re
@@ -25,8 +26,8 @@ STRATA = {
     "chapter": "by_chapter.csv",
 }  # fmt: skip
 FILES = (*NAMES, *STRATA.values())
-# Prefix of the temporary folder in which the files wait until all are written.
-STAGE = ".outputs-"
+# Prefix of the temporary folder in which the files wait until all are written, and the file that a living run locks.
+STAGE, LOCK = ".outputs-", ".outputs.lock"
 # Characters with which a spreadsheet formula begins, and texts that a spreadsheet reads as a number.
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 NUMBER = re.compile(r"[+-]?\d[\d.,]*([eE][+-]?\d+)?")
@@ -41,9 +42,20 @@ class Outputs:
 
     def __init__(self, folder, force):
         self.folder = local_path(folder, "--output")
-        self.written, self.failed, self.published, self.kept = [], [], False, None
+        self.written, self.failed, self.missing, self.published, self.kept = [], [], [], False, None
         if self.folder.exists() and not self.folder.is_dir():
             raise ValueError(f"{self.folder} exists and is not a folder; choose another with --output.")
+        self._made = [folder for folder in (self.folder, *self.folder.parents) if not folder.exists()]
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self._temporary, self._lock = [], locked(self.folder / LOCK)
+        try:
+            self._begin(force)
+        except BaseException:
+            self.discard()
+            raise
+
+    def _begin(self, force):
+        """Check what the folder holds, and create the folder for the files of this run."""
         self.earlier = [name for name in FILES if (self.folder / name).exists()]
         if self.earlier and not force:
             raise ValueError(
@@ -54,11 +66,9 @@ class Outputs:
             if not (self.folder / name).is_file():
                 raise ValueError(f"{self.folder / name} is not a file; choose another folder with --output.")
         for left in sorted(self.folder.glob(f"{STAGE}*")):
-            warn(f"{left} holds files of a run that failed; you may remove it if no other run uses it")
-        self._made = [folder for folder in (self.folder, *self.folder.parents) if not folder.exists()]
-        self.folder.mkdir(parents=True, exist_ok=True)
+            warn(f"{left} holds files of a run that failed; you may remove it")
         self.stage = Path(tempfile.mkdtemp(prefix=STAGE, dir=self.folder))
-        self._temporary = [self.stage]
+        self._temporary.append(self.stage)
 
     @contextmanager
     def all_or_nothing(self):
@@ -83,6 +93,11 @@ class Outputs:
         for folder in self._temporary:
             if folder != self.kept:
                 shutil.rmtree(folder, ignore_errors=True)
+        if self._lock is not None:
+            with suppress(OSError):  # Windows removes no open file, and an empty one may stay
+                (self.folder / LOCK).unlink()
+            self._lock.close()
+            self._lock = None
         with suppress(OSError):  # a folder is not empty
             for folder in self._made:
                 folder.rmdir()
@@ -109,15 +124,34 @@ class Outputs:
         return str(folder)
 
     def write(self, name, writer, **options):
-        """Write a file with ``writer(file)``. A failure is reported and recorded, and does not stop later files."""
+        """Write a file with ``writer(file)``. A failure is reported and recorded, and does not stop later files.
+
+        If the disk fails, no file will be published; if the content cannot be made, this file only is missing.
+        """
         try:
             with replacing(self.stage / name, **options) as file:
                 writer(file)
-        except (OSError, ValueError, MemoryError) as error:
+        except (OSError, MemoryError) as error:
             warn(f"{self.folder / name} is not written: {error or type(error).__name__}")
             self.failed.append(name)
+        except Exception as error:  # no table may cost the fit
+            self.leave_out(name, error)
         else:
             self.written.append(name)
+
+    def attempt(self, what, make, otherwise=None):
+        """What ``make()`` returns. If it fails, this part is named and left out, and ``otherwise`` replaces it."""
+        try:
+            return make()
+        except Exception as error:  # no part may cost the fit
+            self.leave_out(what, error)
+            return otherwise
+
+    def leave_out(self, what, error):
+        """Report and record a part that cannot be made."""
+        reason = str(error).rstrip(".") if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
+        warn(f"{what} cannot be made: {' '.join(reason.split())}")
+        self.missing.append(what)
 
     def save_model(self, pipeline):
         """Save the model before later steps can fail: if not in the output folder, in a temporary one."""
@@ -127,13 +161,47 @@ class Outputs:
             self._temporary.append(self.stage)
             self.write(MODEL, lambda file: joblib.dump(pipeline, file))
 
-    def write_table(self, name, rows):
-        """Write rows as CSV."""
-        self.write(name, lambda file: csv.writer(file).writerows(rows), mode="w", newline="", encoding="utf-8")
+    def write_table(self, name, make, *arguments):
+        """Write the rows that ``make(*arguments)`` returns as CSV."""
+        self.write(
+            name, lambda file: csv.writer(file).writerows(make(*arguments)), mode="w", newline="", encoding="utf-8"
+        )
 
-    def write_json(self, name, value):
-        """Write a value as JSON."""
-        self.write(name, lambda file: file.write(json_of(value)))
+    def write_json(self, name, make):
+        """Write the value of ``make()`` as JSON."""
+        self.write(name, lambda file: file.write(json_of(make())))
+
+
+def locked(path):
+    """An open file that is locked until it is closed or this process ends; raises if another process has locked it."""
+    while True:
+        file = path.open("ab")
+        try:
+            lock(file)
+        except OSError as error:
+            file.close()
+            if error.errno not in (errno.EACCES, errno.EAGAIN, errno.EDEADLK):  # this disk has no locks
+                return None
+            raise ValueError(
+                f"{path.parent} is the output folder of a run that has not ended; wait for it, or choose another "
+                "folder with --output."
+            ) from error
+        with suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(file.fileno()), path.stat()):
+                return file
+        file.close()  # the run before removed it in the meantime
+
+
+def lock(file):
+    """Lock an open file for this process, or raise at once."""
+    if os.name == "nt":
+        import msvcrt
+
+        msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+    else:
+        import fcntl
+
+        fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def json_of(value):

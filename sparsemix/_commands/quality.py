@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sparsemix._commands.topics_options import DOCUMENTS_OF_A_TOPIC, IN_ORDER, MOST_TOPICS, ROOT_OF_A_TOPIC
+from sparsemix._commands.options import DOCUMENTS_OF_A_TOPIC, IN_ORDER, MOST_TOPICS, ROOT_OF_A_TOPIC
 from sparsemix.metrics import distinctive_words
 from sparsemix.metrics._completion import completion_by_document
 from sparsemix.topics._edit.consensus import match, n_guided, roots, topic_stability

@@ -4,8 +4,8 @@ import json
 import re
 
 from sparsemix._commands.console import warn
+from sparsemix._commands.options import IN_ORDER
 from sparsemix._commands.reading.words.vectorizers import composed, composed_lower
-from sparsemix._commands.topics_options import IN_ORDER
 from sparsemix._report.naming import plain_name, readable_text, table_rows
 from sparsemix.metrics import top_words
 from sparsemix.topics import WordPrior

@@ -15,23 +15,20 @@ from sklearn.pipeline import Pipeline
 import sparsemix
 from sparsemix import blocks
 from sparsemix._commands.conclusion import Learned, conclude
-from sparsemix._commands.console import printable, warn
+from sparsemix._commands.console import TERMINATED, printable, status_of_interrupt, warn
 from sparsemix._commands.effects import fields_of, read_covariates
-from sparsemix._commands.outputs import Outputs
-from sparsemix._commands.quality import MOST_TOKENS, RUNS, Again, NotAgain, default_number, too_many_topics
-from sparsemix._commands.reading.corpus import Words, read_corpus
-from sparsemix._commands.reading.formats.records import Fields
-from sparsemix._commands.seeds import least_number, prior_of_seeds, read_seeds
-from sparsemix._commands.topics_options import (
-    DESCRIPTION,
+from sparsemix._commands.options import (
     ESTIMATORS,
     IN_ORDER,
     MAX_HELD_OUT,
     MAX_ITER,
     UNLIMITED,
-    USAGE,
-    add_options,
 )
+from sparsemix._commands.outputs import Outputs
+from sparsemix._commands.quality import MOST_TOKENS, RUNS, Again, NotAgain, default_number, too_many_topics
+from sparsemix._commands.reading.corpus import Words, read_corpus
+from sparsemix._commands.reading.formats.records import Fields
+from sparsemix._commands.seeds import least_number, prior_of_seeds, read_seeds
 from sparsemix._engine.threads import interrupts_wait
 from sparsemix.topics import consensus_topics
 from sparsemix.topics._edit.average import LAST, mean_of_fits, without_documents
@@ -40,15 +37,6 @@ from sparsemix.topics._edit.average import LAST, mean_of_fits, without_documents
 WHOLE_DOCUMENTS = 100
 # Bytes of a block on disk, and of an entry of the counts.
 BLOCK_BYTES, BYTES = 1 << 24, 8
-
-
-def add_parser(commands):
-    """Add the subcommand ``topics``."""
-    parser = commands.add_parser(
-        "topics", help="learn topics from texts or word counts", usage=USAGE, description=DESCRIPTION
-    )
-    add_options(parser)
-    parser.set_defaults(run=lambda options: run(options, parser))
 
 
 def run(options, parser):
@@ -60,7 +48,8 @@ def run(options, parser):
 def topics(options, parser):
     """Read the corpus, fit, save and print.
 
-    Exit status: 2 for wrong input (one line), 1 if an output could not be written, 130 after an interrupt.
+    Exit status: 2 for wrong input (one line), 1 if an output could not be made or written, 130 after Ctrl-C before or
+    after the fit, 143 after SIGTERM.
     """
     outputs = None
     try:
@@ -75,10 +64,16 @@ def topics(options, parser):
             outputs.discard()
         whole = outputs is not None and outputs.published
         what = f"the outputs are in {printable(outputs.folder)}" if whole else "nothing was written"
-        parser.exit(130, f"{parser.prog}: interrupted; {what}\n")
+        parser.exit(status_of_interrupt(), f"{parser.prog}: interrupted; {what}\n")
     if outputs.failed or not outputs.published:
         failed = ", ".join(outputs.failed) or f"the files in {outputs.folder}"
         parser.exit(1, f"{parser.prog}: error: not written: {printable(failed)}\n")
+    if TERMINATED:
+        whole = f"terminated; the outputs are in {printable(outputs.folder)}"
+        parser.exit(status_of_interrupt(), f"{parser.prog}: {whole}\n")
+    if outputs.missing:
+        missing = "; ".join(outputs.missing)
+        parser.exit(1, f"{parser.prog}: error: not made: {missing}; all else is in {printable(outputs.folder)}\n")
 
 
 @contextmanager
@@ -122,7 +117,7 @@ def learn(options, outputs):
     # documents that end the fit must not score it
     scored = held_out[1::2] if watched else held_out
     data = corpus.rows[learned] if corpus.folder is None else shuffled_blocks(corpus, learned, options.random_state)
-    model, seconds, again = fit_runs(model, data, options, corpus, watched)
+    model, seconds, again = fit_runs(model, data, options, corpus, watched, outputs)
     # a loaded model transforms texts elsewhere: without this terminal's output and this machine's threads
     model.set_params(verbose=0, n_jobs=None)
     vars(model).pop("_stop_after", None)
@@ -231,15 +226,23 @@ def number_of_runs(options, corpus):
     return RUNS, ""
 
 
-def fit_runs(model, data, options, corpus, watched):
+def fit_runs(model, data, options, corpus, watched, outputs):
     """The mean of fits from the consensus of several seeds, the seconds of all fits, and how many seeds find topics.
 
-    After an interrupt, or with one seed, it is the fit of the first seed.
+    After an interrupt or a failure of a later fit, or with one seed, it is the fit of the first seed.
     """
     n_runs, reason = number_of_runs(options, corpus)
     first, seconds, whole = fit(model, data, checkpoint=options.checkpoint, **watched)
     if not whole or n_runs == 1:
         return first, seconds, NotAgain(reason if whole else "the fit was interrupted")
+    alone = first, seconds, NotAgain("a fit failed")
+    return outputs.attempt(
+        "the comparison of several seeds", lambda: fit_more(first, seconds, data, options, watched, n_runs), alone
+    )
+
+
+def fit_more(first, seconds, data, options, watched, n_runs):
+    """The mean of fits from the consensus of the first fit and those of other seeds, with seconds and comparison."""
     runs, n_last, start = [first], 1 if options.estimator in IN_ORDER else LAST, first.init_params
     for i in range(1, n_runs + n_last):
         if i == n_runs:

@@ -20,7 +20,7 @@ class Rows:
 
     Parameters
     ----------
-    X : ndarray of shape (N, D), float32 or float64, any order, read-only or not
+    X : ndarray of shape (N, D), any order, read-only or not; of another type than float32 and float64 with ``dtype``
     sample_weight : ndarray of shape (N,), float64, or None
     shift : ndarray of shape (D,) or None
         Subtracted from every row when read.
@@ -52,7 +52,9 @@ class Rows:
     @cached_property
     def incomplete(self):
         """Whether a row has missing values (NaN); one pass over the rows, at the first use."""
-        return any(np.isnan(np.sum(self.X[a:b])) for a, b in spans(len(self), max(1, CHUNK_BYTES // self.X[:1].nbytes)))
+        dtype = np.result_type(self.X.dtype, np.float32)  # sums of float16 overflow
+        size = max(1, CHUNK_BYTES // self.X[:1].nbytes)
+        return any(np.isnan(np.sum(self.X[a:b], dtype=dtype)) for a, b in spans(len(self), size))
 
     @property
     def mass(self):

@@ -29,6 +29,8 @@ class SparsemixEstimator(CallbackSupportMixin, BaseEstimator):
     # Description of valid X for errors about texts.
     _takes = NUMBERS
 
+    # Parameters of the model that a value of another parameter switches off, by this parameter and value.
+    _unread: dict = {}  # noqa: RUF012
     # The constructor parameters as Python's own numbers.
     _params = property(Parameters)
 

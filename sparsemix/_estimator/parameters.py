@@ -5,6 +5,7 @@ overflow and its booleans do not add up, so arithmetic on them would depend on t
 prediction read parameters from ``estimator._params`` only; the attributes themselves keep what the user gave.
 """
 
+import inspect
 import numbers
 from functools import lru_cache, wraps
 from typing import cast
@@ -85,6 +86,14 @@ def check_parameters(estimator):
     known = all(kind in PLAIN or (type(kind) is tuple and PLAIN.issuperset(kind)) for kind in types)
     check = check_values if known else check_values.__wrapped__
     check(type(estimator), tuple(converted.items()), types)
+    for switch, by_value in getattr(type(estimator), "_unread", {}).items():
+        for name in by_value.get(converted[switch], ()):
+            default = inspect.signature(type(estimator)).parameters[name].default
+            if converted[name] is not default and not np.array_equal(converted[name], default):
+                raise ValueError(
+                    f"{name} has no effect with {switch}={converted[switch]!r}; leave {name} at {default!r}, or choose "
+                    f"another {switch}"
+                )
 
 
 @lru_cache  # the check of constraints costs as much as to learn one row

@@ -134,7 +134,13 @@ def weights_of(params):
     """The prior of the weights that the parameters of a mixture give."""
     concentration, sticks = params.weight_concentration_prior, getattr(params, "weight_concentration_prior_type", None)
     if params.inference == "em":
-        return MaximumLikelihoodWeights()
+        if concentration is None:
+            return MaximumLikelihoodWeights()
+        if np.isfinite(concentration):
+            raise ValueError(
+                f"weight_concentration_prior={concentration:g} has no effect with inference='em', where weights have "
+                "no prior; set inference='vb' or weight_concentration_prior=None, or infinity for equal weights"
+            )
     if concentration is None:
         concentration = 1.0 / params.n_components
     if sticks == "dirichlet_process":

@@ -2,13 +2,18 @@
 
 import os
 import sys
+from collections.abc import Mapping
+from contextlib import contextmanager
 
 import numpy as np
 from scipy import sparse
 
-from sparsemix._estimator.input.forms import csr_of, floats_of, is_frame
+from sparsemix._estimator.input.forms import check_container, csr_of, floats_of, is_frame, refuse_known
 from sparsemix.blocks._readers.arrays import Blocks, from_arrays, is_stored
 from sparsemix.blocks._readers.paths import needed
+
+# Errors of Dask about tasks and futures of a client that was closed or restarted.
+CANCELLED = "CancelledError", "FutureCancelledError", "FuturesCancelledError", "ClosedClientError"
 
 
 def as_blocks(data):
@@ -24,8 +29,12 @@ def as_blocks(data):
         isinstance(data, (list, tuple)) and len(data) and hasattr(data[0], "__dask_graph__")
     ):
         return DelayedBlocks(data)
-    if isinstance(data, np.ndarray) or sparse.issparse(data) or is_frame(data) or is_stored(data):
+    if sparse.issparse(data) or is_frame(data) or is_stored(data) or hasattr(type(data), "__array__"):
         return from_arrays(data)
+    if not isinstance(data, Blocks):
+        refuse_known(data, "data")
+    if isinstance(data, Mapping):
+        check_container(data, "data")
     if hasattr(data, "__len__") and hasattr(data, "__getitem__"):
         if len(data) == 0:
             raise ValueError("data has no blocks; give at least one")
@@ -103,6 +112,8 @@ class DelayedBlocks(Blocks):
             )
         # what workers of a cluster hold, as after persist()
         self._held = sys.modules["distributed"].futures_of(data) if "distributed" in sys.modules else []
+        if any(future.status == "cancelled" for future in self._held):
+            raise ValueError(cancelled("data"))
         parts = data.to_delayed() if hasattr(data, "to_delayed") else data
         self.delayed = list(np.asarray(parts, dtype=object).ravel())
         rows = data.chunks[0] if hasattr(data, "chunks") and hasattr(data, "rechunk") else [np.nan]
@@ -113,9 +124,26 @@ class DelayedBlocks(Blocks):
 
     def _read(self, i):
         part = self.delayed[i]
-        if self._held:
-            return block_of(self._held[0].client.compute(part, sync=True))
-        return block_of(needed("dask").compute(part, scheduler="synchronous")[0])
+        with cancellation_named(cancelled("data")):
+            if self._held:
+                return block_of(self._held[0].client.compute(part, sync=True))
+            return block_of(needed("dask").compute(part, scheduler="synchronous")[0])
+
+
+def cancelled(name):
+    """The sentence about an argument whose client was closed."""
+    return f"{name} holds futures of a client that was closed or restarted; make {name} again with an open Client"
+
+
+@contextmanager
+def cancellation_named(sentence):
+    """Turn an error of Dask about a client that was closed into a sentence with the remedy."""
+    try:
+        yield
+    except Exception as error:
+        if type(error).__name__ in CANCELLED:
+            raise ValueError(sentence) from error
+        raise
 
 
 def raw_of(number, source):
@@ -135,7 +163,8 @@ def weights_of(sample_weight, data):
     if sample_weight is None:
         return None
     if any(hasattr(part, "__dask_graph__") for part in (sample_weight, *sample_weight[:1])):
-        (sample_weight,) = needed("dask").compute(sample_weight)
+        with cancellation_named(cancelled("sample_weight")):
+            (sample_weight,) = needed("dask").compute(sample_weight)
     if is_row(sample_weight):
         sample_weight = np.asarray(sample_weight)
     whole = isinstance(sample_weight, np.ndarray) and sample_weight.dtype != object

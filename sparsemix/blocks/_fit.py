@@ -10,7 +10,7 @@ from sparsemix._estimator.additive import AdditiveEstimator
 from sparsemix._estimator.blockwise import Job, LocalExecutor, fit_blocks
 from sparsemix._estimator.parameters import plain_arguments
 from sparsemix._typing import BlocksLike, Estimator, Folder, RowsLike, Weights
-from sparsemix.blocks._data import as_blocks, weights_of
+from sparsemix.blocks._data import as_blocks, cancellation_named, weights_of
 
 
 @plain_arguments
@@ -123,8 +123,11 @@ def fit(
             return fit_blocks(estimator, LocalExecutor(job), steps, checkpoint, checkpoint_every, resume)
         from sparsemix.blocks._cluster import DaskExecutor  # Dask is imported only if there is a client
 
-        with DaskExecutor(job, client, worker_timeout) as executor:
+        with cancellation_named(CLOSED), DaskExecutor(job, client, worker_timeout) as executor:
             return fit_blocks(estimator, executor, steps, checkpoint, checkpoint_every, resume)
+
+
+CLOSED = "client was closed or restarted during the call; open a new Client and call again"
 
 
 def check_timeout(worker_timeout):

@@ -13,8 +13,8 @@ from sparsemix._estimator.input.checks import check_counts
 from sparsemix._estimator.parameters import plain_arguments
 from sparsemix._typing import BlocksLike
 from sparsemix.blocks._arrays import array_of, is_dask_array, typed
-from sparsemix.blocks._data import as_blocks
-from sparsemix.blocks._fit import check_timeout
+from sparsemix.blocks._data import as_blocks, cancellation_named
+from sparsemix.blocks._fit import CLOSED, check_timeout
 from sparsemix.blocks._readers.arrays import Blocks
 from sparsemix.metrics._completion import total
 
@@ -153,7 +153,8 @@ def results(function, estimator, data, client, worker_timeout, as_array, dtype):
         return array_of(function, estimator, data) if as_array else Results(function, estimator, data)
     from sparsemix.blocks._cluster import WorkerWatch, delayed_results  # imports Dask
 
-    parts = delayed_results(function, estimator, data, WorkerWatch(client, worker_timeout))
+    with cancellation_named(CLOSED):
+        parts = delayed_results(function, estimator, data, WorkerWatch(client, worker_timeout))
     return array_of(function, estimator, data, parts) if as_array else parts
 
 
@@ -202,7 +203,8 @@ def score(estimator: Any, data: BlocksLike, *, client: Any = None, worker_timeou
     else:
         from sparsemix.blocks._cluster import WorkerWatch, gathered_results  # imports Dask
 
-        parts = gathered_results(score_rows, estimator, data, client, WorkerWatch(client, worker_timeout))
+        with cancellation_named(CLOSED):
+            parts = gathered_results(score_rows, estimator, data, client, WorkerWatch(client, worker_timeout))
     total, size = (sum(numbers) for numbers in zip(*parts, strict=True))
     if size == 0:
         raise ValueError("no row of data can be scored; give rows, or documents with at least two different words")

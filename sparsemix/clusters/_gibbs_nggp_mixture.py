@@ -24,6 +24,7 @@ from sparsemix._typing import Array, RowsLike, Seed, Weights
 from sparsemix.clusters._parameters import (
     ROWS,
     SHARED,
+    UNREAD,
     check_data,
     check_words,
     make_prior,
@@ -170,6 +171,7 @@ class GibbsNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator):
     10
     """
 
+    _unread = UNREAD
     _parameter_constraints: dict = {  # noqa: RUF012
         **SHARED,
         "concentration_prior": [tuple, None],

@@ -84,6 +84,12 @@ SHARED = {
     "verbose": ["verbose"],
     "random_state": ["random_state"],
 }
+OF_MEANS = ("mean_precision_prior", "mean_prior")
+# Parameters that the densities of a likelihood lack.
+UNREAD = {"likelihood": {
+    **{name: ("word_prior", *(() if kind.has_means else OF_MEANS)) for name, kind in ALONE.items()},
+    **dict.fromkeys(OF_COUNTS, (*OF_MEANS, "degrees_of_freedom_prior", "covariance_prior")),
+}}  # fmt: skip
 
 
 def check_data(est, X, reset):

@@ -21,6 +21,7 @@ from sparsemix._typing import RowsLike, Seed, Weights
 from sparsemix.clusters._parameters import (
     ROWS,
     SHARED,
+    UNREAD,
     check_data,
     check_words,
     make_prior,
@@ -221,6 +222,7 @@ class StreamingNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator
     10
     """
 
+    _unread = UNREAD
     _parameter_constraints: dict = {  # noqa: RUF012
         **SHARED,
         "new_cluster_threshold": [Interval(numbers.Real, 0.0, 1.0, closed="both"), None],

@@ -134,15 +134,15 @@ def assemble(params, rows, workers):
         warn_of_dependent(scale.gaussian.covariances)
     data, floor = conditioned(plain, scale.gaussian, rows.mass), make_floor(params.reg_covar, scale)
     sizes = n_components, kept_entries(params), rows.dtype, rows.shift
-    even, learn_scales = DirichletWeights(1.0 / n_components), False
+    weights, learn_scales = weights_of(params), False
+    even = weights if isinstance(weights, EqualWeights) else DirichletWeights(1.0 / n_components)
     if params.inference == "em":
         prior = judging_prior(plain, data, n_components, rows.mass)
-        model = MaximumLikelihoodMixture(family, EM_FLOOR if params.reg_covar is None else params.reg_covar, *sizes)
+        reg_covar = EM_FLOOR if params.reg_covar is None else params.reg_covar
+        model = MaximumLikelihoodMixture(family, weights, reg_covar, *sizes)
     else:
         learn_scales = learns_scales(params, family)
         prior = make_prior(params, family, data, rows, least_scale(family) if learn_scales else 1.0)
-        weights = weights_of(params)
-        even = weights if isinstance(weights, EqualWeights) else even
         usual = usual_scale(params, family, prior) if learn_scales else 1.0
         model = VariationalMixture(
             family, weights, prior, *sizes, floor=floor, learn_scales=learn_scales, usual_scale=usual,

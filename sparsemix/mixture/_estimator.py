@@ -368,8 +368,8 @@ class MixtureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Densit
         return check_rows(self, X, reset=False)
 
     def _exact_rows(self, X):
-        """Rows in their own dtype if tables of this dtype can represent the model, else in the model's dtype."""
-        dtype = X.dtype if self._fitted.in_single_precision else self._fitted.model.dtype
+        """Rows in their own precision if tables of this dtype can represent the model, else in the model's dtype."""
+        dtype = features.feature_dtype(X) if self._fitted.in_single_precision else self._fitted.model.dtype
         return Rows(X, shift=self._fitted.model.shift, dtype=dtype)
 
     def _rows(self, X, sample_weight=None, model=None):

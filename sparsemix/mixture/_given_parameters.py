@@ -10,7 +10,7 @@ from sparsemix._estimator.input.columns import ColumnLimits
 from sparsemix._estimator.input.gaussian_prior import check_covariances, check_means, check_shape
 from sparsemix._models.mixture.model import MaximumLikelihoodMixture, VariationalMixture
 from sparsemix._stats.families import FactorAnalysers, Gaussians
-from sparsemix._stats.weights import DirichletWeights
+from sparsemix._stats.weights import DirichletWeights, weights_of
 from sparsemix._typing import Estimator, Weights
 from sparsemix.mixture._assemble import (
     EM_FLOOR,
@@ -112,7 +112,10 @@ def given_mixture(params, search, weights, means, covariances):
     stats = family.stats_of(gaussians, weights)
     stats.shift = shift
     sizes = n_components, kept_entries(params), np.float64, shift
-    model = MaximumLikelihoodMixture(family, EM_FLOOR if params.reg_covar is None else params.reg_covar, *sizes)
+    reg_covar, prior_of_weights = EM_FLOOR if params.reg_covar is None else params.reg_covar, weights_of(params)
+    if not np.allclose(prior_of_weights.mean(weights), weights):
+        raise ValueError("weight_concentration_prior=inf makes all weights equal, but weights differ; leave it out")
+    model = MaximumLikelihoodMixture(family, prior_of_weights, reg_covar, *sizes)
     one = stats.take([0])
     for each in ("count", *family.spec()[0]):
         one[each] = stats[each].sum(axis=0, keepdims=True)

@@ -37,7 +37,7 @@ class MixturePredictMixin:
     marginal, condition, impute = _conditional.marginal, _conditional.condition, _conditional.impute
 
     def _checked(self, X, density=False):  # noqa: ARG002
-        return check_rows(self, X, reset=False, missing=True)
+        return check_rows(self, X, reset=False, missing=True, own=True)
 
     def predict(self, X: RowsLike, *, noise_variance: Weights = None) -> Array:
         """Component with the largest responsibility for each row, over all K; the lower index in a tie.

@@ -50,6 +50,9 @@ from sparsemix.mixture._given_parameters import from_parameters
 from sparsemix.mixture._predict import MixturePredictMixin
 
 RANK = Interval(numbers.Integral, 1, None, closed="left")
+OF_MEANS = ("mean_precision_prior", "mean_prior")
+# EM reads none of them, and of the prior of weights an infinite concentration only (weights_of).
+PRIORS = (*OF_MEANS, "degrees_of_freedom_prior", "covariance_prior", "weight_concentration_prior_type")
 
 
 # The docstring is half of this file: it is the manual of the class.
@@ -83,8 +86,8 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
         component with as many loadings as rows overfits. In ``partial_fit`` it counts the rows of the first block, or
         ``total_samples``.
     inference : {"vb", "em"}, default="vb"
-        Variational Bayes ("vb"), or maximum likelihood by expectation maximisation ("em"). Use "vb" for many components
-        with few rows each.
+        Variational Bayes ("vb"), or maximum likelihood by expectation maximisation ("em"), which refuses priors. Use
+        "vb" for many components with few rows each.
     learning_method : {"memoized", "batch", "online"}, default="memoized"
         Algorithm of ``fit``. "memoized" [2]_ takes a step after each of about ten batches and stores the statistics of
         each batch: its bound never decreases, as with "batch", and it is faster. "online" [3]_ takes steps of
@@ -102,8 +105,8 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
         (stick-breaking). The first stick belongs to the largest component, and so on; components are not reordered.
         "dirichlet_process" is the default of scikit-learn's BayesianGaussianMixture.
     weight_concentration_prior : float, default=None
-        Dirichlet parameter of each component, or concentration of the process. None means 1 / K. Raise it for more even
-        weights. Infinity keeps all weights at 1 / K (Dirichlet distribution), as k-means does.
+        Dirichlet parameter of each component, or concentration of the process (VB). None means 1 / K. Raise it for more
+        even weights. Infinity keeps all weights at 1 / K (Dirichlet distribution, or "em"), as k-means does.
     mean_precision_prior : float, default=None
         kappa_0: the prior of a mean counts as this number of rows (VB). None means 1e-4, or a learned number where nu_0
         is learned. Raise it to shrink the means of small components towards ``mean_prior``.
@@ -293,6 +296,7 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
         "init_params": [StrOptions(set(SEEDINGS)), "array-like", dict],
         "n_init": [Interval(numbers.Integral, 1, None, closed="left")],
     }
+    _unread: dict = {"inference": {"em": PRIORS}, "covariance_type": {"zero_mean": OF_MEANS}}  # noqa: RUF012
 
     from_parameters = classmethod(from_parameters)
     cluster_centers_ = Absent("read means_, the means of the components")

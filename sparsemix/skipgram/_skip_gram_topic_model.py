@@ -184,6 +184,7 @@ class SkipGramTopicModel(SkipGramPredictMixin, AdditiveEstimator):
     3
     """
 
+    _unread = {"inference": {"scvb0": ("burn_in",)}}  # noqa: RUF012
     _parameter_constraints: dict = {  # noqa: RUF012
         **{name: value for name, value in OF_STEPS.items() if name not in DROPPED},
         "window": [Interval(numbers.Integral, 1, 1 << 20, closed="both")],

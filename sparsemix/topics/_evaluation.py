@@ -1,7 +1,7 @@
 """Scores of held-out documents during a fit, early stopping, and the comparison with frequencies of words."""
 
 import warnings
-from copy import copy
+from copy import copy, deepcopy
 
 import numpy as np
 
@@ -22,6 +22,8 @@ LEAST_DOCUMENTS, MOST_DOCUMENTS = 50, 200
 LEAST_EPOCHS, MOST_NUMBERS = 5, 1 << 22
 # Documents longer than this many times the median length are left out, because they would dominate word frequencies.
 LONG = 10.0
+# What an evaluation adds to the record of its epoch.
+SCORES = "score", "coherence", "separation"
 # Nats a token by which topics have to be behind.
 MARGIN = 0.01
 
@@ -57,6 +59,7 @@ class Evaluation:
         self.best = None
         self.evaluated = 0  # the last epoch that was evaluated
         self.ends = None  # the last averaged epoch, once the rule has ended learning
+        self.before = None  # the state before an evaluation that only the last epoch of this max_iter has
 
     def begin(self, epoch):
         """Begin an epoch."""
@@ -70,12 +73,14 @@ class Evaluation:
     def end(self, monitor):
         """End an epoch. Return whether the fit ends."""
         epoch = monitor.n_epochs_done
-        last = epoch in (self.ends, monitor.max_iter)
-        if last or is_due(epoch, self.evaluated):
+        ended, due = epoch == self.ends, epoch == self.ends or is_due(epoch, self.evaluated)
+        last = ended or epoch == monitor.max_iter  # which a fit that continues may raise
+        if due or last:
+            self.before = None if due else deepcopy(self._now())
             self.evaluate(monitor)
-            last = last or (self.stops and self.ends is None and self.stop_learning(monitor))
-        monitor.converged = last and self.rule.stopped_at is not None
-        return self.observer.end(monitor) or last
+            ended = ended or self.stop_learning(monitor)
+        monitor.converged = (ended or last) and self.rule.stopped_at is not None
+        return self.observer.end(monitor) or ended
 
     def evaluate(self, monitor):
         """Record score, coherence and separation of the current topics, and remember them if they are the best."""
@@ -90,7 +95,7 @@ class Evaluation:
             n_top_words = min(N_TOP_WORDS, topics.shape[1])
             coherence = float(topic_coherence(topics, self.learned, n_top_words=n_top_words).mean())
         separated = separation(fitted.word_topic, fitted.totals)
-        monitor.history[-1] |= {"score": score, "coherence": coherence, "separation": separated}
+        monitor.history[-1] |= dict(zip(SCORES, (score, coherence, separated), strict=True))
         if self.params.verbose:
             print(
                 f"{' ' * len(monitor.name)} held-out score {score:.4f}  coherence (NPMI) {coherence:.4f}  "
@@ -103,25 +108,39 @@ class Evaluation:
 
     def stop_learning(self, monitor):
         """Begin averaged epochs if the rule says so. Return whether the fit ends without them."""
+        if not self.stops or self.ends is not None:
+            return False
         epoch, schedule = monitor.n_epochs_done, monitor.schedule
         if epoch >= getattr(schedule, "last_warm", np.inf) or not self.rule.stops():
             return False
         n_averaged = self.n_averaged_after(epoch) if hasattr(schedule, "last_warm") else 0
-        self.ends = min(epoch + n_averaged, monitor.max_iter)
+        self.ends = epoch + n_averaged
         if self.ends > epoch:
             schedule.last_warm = epoch
         return self.ends == epoch
 
-    def state(self):
-        """State for ``resume``."""
+    def _now(self):
         return {name: getattr(self, name) for name in ("best", "evaluated", "ends")} | {"rule": self.rule.state()}
 
+    def state(self):
+        """State for ``resume``."""
+        return self._now() | {"before": self.before}
+
     def resume(self, state):
-        """Continue from a state."""
+        """Continue from a state; in an epoch that was the last and is no more, forget what was done for this."""
+        monitor = self.monitor
+        continues = monitor.n_epochs_done < monitor.max_iter and not monitor.stopped
+        if continues and state["before"] is not None:
+            state = state["before"]
+            for name in SCORES:
+                monitor.history[-1].pop(name)
         self.rule.resume(state["rule"])
         self.best, self.evaluated, self.ends = (state[name] for name in ("best", "evaluated", "ends"))
         if self.ends is not None and self.ends > self.rule.stopped_at:
-            self.monitor.schedule.last_warm = self.rule.stopped_at
+            monitor.schedule.last_warm = self.rule.stopped_at
+        if continues:
+            monitor.stopped = self.evaluated == monitor.n_epochs_done and self.stop_learning(monitor)
+            monitor.converged = monitor.stopped
 
     def restore(self, monitor, workers):
         """Set the best topics in the monitor, if they are not the last ones, and say why the fit ended."""

@@ -39,7 +39,7 @@ def test_headlines_have_no_such_remedy(estimator):
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 def test_missing_values_name_the_mixture_that_learns_from_them(estimator, value):
     rows = np.random.default_rng(0).normal(size=(20, 2))
-    estimator.set_params(likelihood="full")
+    estimator.set_params(likelihood="full", word_prior=0.03)
     wrong = rows.copy()
     wrong[7, 1] = value
     fitted = estimator.fit(rows)

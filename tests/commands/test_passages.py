@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import textwrap
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from sparsemix.__main__ import main
 from sparsemix._commands.quality import fillers, likenesses
 from sparsemix._commands.reading.chapters import chapters, number_of
 from sparsemix._commands.reading.corpus import Fields, Words, read_corpus
-from sparsemix._commands.reading.passages import spans
+from sparsemix._commands.reading.passages import is_one_text, spans
 
 ALL = Words(stop_words=None)
 
@@ -138,10 +139,128 @@ def test_wrapped_lines_are_one_text(tmp_path):
         line += " " + word
     assert corpus_of(tmp_path, "\n".join(lines)).names[0] == "book.txt, passage 1"
     assert len(corpus_of(tmp_path, "\n".join(lines), kind="lines").names) == len(lines)
-    chapters_of_lines = "".join(f"Chapter {n}\n" + sentences(150, n).replace(". ", ".\n") + "\n" for n in range(1, 5))
-    assert corpus_of(tmp_path, chapters_of_lines).texts.chapters[-1] == "Chapter 4"
+    parts = [sentences(150, n).title().replace(". ", ".\n\n", 50) for n in range(1, 5)]
+    paragraphs = "".join(f"Chapter {n}\n\n{part}\n\n" for n, part in enumerate(parts, start=1))
+    assert corpus_of(tmp_path, paragraphs).texts.chapters[-1] == "Chapter 4"
     tweets = [" ".join(words[7 * i : 7 * i + 1 + i % 7]) for i in range(400)]
     assert len(corpus_of(tmp_path, "\n".join(tweets)).names) == 400
+
+
+def prose(n, seed=0):
+    """Paragraphs of sentences with capitals."""
+    rng = np.random.default_rng(seed)
+    words = ["apple", "pear", "plum", "cherry", "fig", "banana", "elderberry", "of", "the", "and"]
+
+    def sentence():
+        some = rng.choice(words, rng.integers(4, 18))
+        return " ".join(some).capitalize().replace(" and ", ", and ", 1) + "."
+
+    return [" ".join(sentence() for _ in range(rng.integers(2, 7))) for _ in range(n)]
+
+
+def titles(n, seed=0, capital=True):
+    rng = np.random.default_rng(seed)
+    words = ["apple", "pear", "plum", "cherry", "fig", "banana", "elderberry", "of", "the", "and"]
+    found = (" ".join(rng.choice(words, rng.integers(3, 13))) for _ in range(n))
+    return [title.capitalize() if capital else title for title in found]
+
+
+def wrapped(paragraph, width=72):
+    return "\n".join(textwrap.wrap(paragraph, width))
+
+
+def verses(paragraph):
+    """Lines that begin with a capital; sentences end inside some of them."""
+    parts = re.split(r"(?<=,) |(?<=[.]) (?=[A-M])| (?=of )", paragraph.replace(" the ", ", the "))
+    return "\n".join(part[:1].upper() + part[1:] for part in parts)
+
+
+ONE_TEXT = {
+    "paragraphs of wrapped lines": lambda n: "\n\n".join(map(wrapped, prose(n))),
+    "wrapped lines alone": lambda n: wrapped(" ".join(prose(n))),
+    "indented paragraphs": lambda n: "\n".join(f"   {wrapped(part)}" for part in prose(n)),
+    "chapters": lambda n: "\n\n".join(
+        f"Chapter {i + 1}\n\n{wrapped(part)}" if i % 9 == 0 else wrapped(part) for i, part in enumerate(prose(n))
+    ),
+    "a line for a paragraph": lambda n: "\n\n".join(prose(n)),
+    "stanzas": lambda n: "\n\n".join(map(verses, prose(n))),
+    "speeches": lambda n: "\n\n".join(f"{'AB'[i % 2]}:\n{wrapped(part, 50)}" for i, part in enumerate(prose(n))),
+    "a script without capitals": lambda n: "\n".join(textwrap.wrap(n * "今日は良い天気ですと私は言った。雨。", 30)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ONE_TEXT)
+@pytest.mark.parametrize("n", [30, 300])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_lines_that_continue_each_other_are_one_text(name, n, end):
+    assert is_one_text(f"{line}{end}" for line in ONE_TEXT[name](n).split("\n"))
+
+
+COUNTERS = [
+    "Day {}: {}", "{}. {}", "Game {} - {}", "Week {}. {}", "Part {}", "Chapter {}: {}", "CHAPTER {}", "#{} {}",
+    "2024-01-02 10:00:{:02d} INFO {}", "[{}] {}", "{}", "{}) {}",
+]  # fmt: skip
+LISTS = {
+    "every line": lambda count, some: [count(i + 1, title) for i, title in enumerate(some)],
+    "three lines": lambda count, some: [
+        count(1 + i * 5 // len(some), title) if i % max(1, len(some) // 5) == 3 else title
+        for i, title in enumerate(some)
+    ],
+    "blank lines": lambda count, some: [line for i, title in enumerate(some) for line in (count(i + 1, title), "")],
+    "sections": lambda count, some: [
+        line for i, title in enumerate(some) for line in ([] if i % 9 else ["", count(i // 9 + 1, ""), ""]) + [title]
+    ],
+    "sentences": lambda count, some: [f"{count(i + 1, title)}." for i, title in enumerate(some)],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("counter", COUNTERS)
+@pytest.mark.parametrize("kind", LISTS)
+@pytest.mark.parametrize("capital", [True, False])
+def test_a_list_of_titles_is_no_text(counter, kind, capital):
+    """Whatever counts, and for any number of lines."""
+    lines = LISTS[kind](counter.format, titles(3000, capital=capital))
+    assert not any(is_one_text(lines[:n]) for n in (10, 12, 15, 20, 30, 50, 100, 300, 1000, len(lines)))
+
+
+def test_messages_without_capitals_are_no_text():
+    """Also where they are cut at a width; four of ten begin with a small letter."""
+    lines = [part[3:].strip() if i % 5 < 2 else part for i, part in enumerate(prose(2000))]
+    for width in (60, 140, 999):
+        cut = [line[:width] for line in lines]
+        assert not any(is_one_text(cut[:n]) for n in (10, 20, 50, 200, 2000))
+
+
+@pytest.mark.parametrize(("text", "other"), [
+    ("\n".join(f"Day {i}: {title}" if i < 4 else title for i, title in enumerate(titles(900))), "text"),
+    (ONE_TEXT["chapters"](200), "lines"),
+])  # fmt: skip
+def test_the_command_names_the_reading_and_the_option_for_the_other_one(tmp_path, capsys, text, other):
+    (tmp_path / "a.txt").write_text(text)
+    command = ["topics", str(tmp_path / "a.txt"), "--force", "--output", str(tmp_path / "out"), "--topics", "2",
+               "--max-iter", "1", "--runs", "1", "--n-jobs", "1", "--max-df", "1.0", "--min-df", "1"]  # fmt: skip
+    found = {}
+    for options in ((), ("--format", other)):
+        main([*command, *options])
+        printed = capsys.readouterr().out
+        with (tmp_path / "out" / "documents.csv").open(newline="") as file:
+            found[options] = len(list(csv.reader(file)))
+        (told,) = re.findall(r"^lines: .*\((--format \w+) makes", printed, re.MULTILINE) or [None]
+        assert told == (None if options else f"--format {other}")
+        if proposed := re.search(r"^passages: .*\((--passages \d+)", printed, re.MULTILINE):
+            main([*command, *options, *proposed[1].split()])
+            capsys.readouterr()
+    assert min(found.values()) == 2 < max(found.values())
+
+
+def test_a_text_that_is_too_short_is_told_how_to_cut_it(tmp_path, capsys):
+    (tmp_path / "a.txt").write_text("\n\n".join(map(wrapped, prose(30))))
+    command = ["topics", str(tmp_path / "a.txt"), "--output", str(tmp_path / "out"), "--n-jobs", "1"]
+    with pytest.raises(SystemExit, match="2"):
+        main([*command, "--passages", "0"])
+    told = capsys.readouterr().err
+    for options in re.findall(r"--(?:passages|format) \w+", told):
+        main([*command, "--force", "--max-df", "1.0", *options.split()])
 
 
 def test_topics_that_repeat_are_found():

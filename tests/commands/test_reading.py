@@ -417,10 +417,15 @@ def test_files_that_are_not_read_are_told(tmp_path):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         data = f"one two three of {name}".encode()
         (tmp_path / name).write_bytes(gzip.compress(data) if name.endswith("gz") else data)
+    (tmp_path / "table.csv").write_text("text\napple\n")
+    (tmp_path / "deep" / "d.html").write_text("a page that was converted to d.md")
     corpus = read_corpus(tmp_path, words=ALL)
-    assert corpus.names == ["a.txt", "b.txt.gz"]
-    told = "2 .md, 1 .tex, 1 README (--glob '*' reads all files that hold text)"
+    assert corpus.names == ["a.txt", "b.txt.gz", "c.md", "deep/d.md", "deep/e.TEX"]
+    assert corpus.facts["files"] == "2 .md, 2 .txt, 1 .tex (--glob '*.txt' reads one kind)"
+    told = "1 .csv, 1 .html, 1 README (--glob '*' reads all files that hold text)"
     assert corpus.facts["files not read"] == told
+    assert read_corpus(tmp_path, glob="*.txt", words=ALL).names == ["a.txt", "b.txt.gz"]
+    (tmp_path / "deep" / "d.html").unlink()
     assert "files not read" not in read_corpus(tmp_path, glob="*", words=ALL).facts
 
 

@@ -1,6 +1,7 @@
 """The command with closed streams, readers that go away, and Ctrl-C at fixed moments of its own process."""
 
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -108,7 +109,7 @@ def sandbox(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("module", ["sparsemix.topics", "sparsemix._commands.topics"])
+@pytest.mark.parametrize("module", ["sparsemix.topics", "sparsemix._commands.conclusion"])
 def test_ctrl_c_during_imports_ends_the_process_by_the_signal(tmp_path, corpus, sandbox, module):
     """A shell says 130 for it."""
     done = subprocess.run(
@@ -169,6 +170,66 @@ def test_outputs_of_a_killed_run_are_told(tmp_path, corpus, capsys):
     (tmp_path / "out" / ".outputs-1234").mkdir(parents=True)
     main(topics(corpus, tmp_path / "out")[3:])
     assert ".outputs-1234 holds files of a run that failed" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("ignored", [False, True])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_sigterm_ends_a_fit_as_ctrl_c_does(tmp_path, corpus, number, ignored):
+    """The outputs are those of the epochs before. A process in the background may ignore Ctrl-C, but not SIGTERM."""
+    if ignored and number == signal.SIGINT:
+        return
+    command = [*topics(corpus, tmp_path / "out"), "--max-iter", "1000000", "--held-out", "0", "--runs", "1"]
+    with subprocess.Popen(
+        command, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN if ignored else signal.default_int_handler),
+    ) as process:  # fmt: skip
+        for line in process.stdout:
+            if "epoch   2/" in line or "epoch 2/" in " ".join(line.split()):
+                break
+        process.send_signal(number)
+        process.stdout.read()
+        told = process.stderr.read()
+    assert "interrupted: the result is that of the last complete epoch" in told
+    assert "Traceback" not in told
+    assert process.returncode == (143 if number == signal.SIGTERM else 0)
+    assert_complete(tmp_path / "out")
+
+
+def test_sigterm_before_the_fit_leaves_nothing(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    command = topics(tmp_path / "pipe", tmp_path / "out")
+    with (
+        subprocess.Popen(command, env=environment(), stderr=subprocess.PIPE, text=True) as process,
+        (tmp_path / "pipe").open("w"),  # the command reads it
+    ):
+        process.terminate()
+        told = process.stderr.read()
+    assert (process.returncode, told) == (143, "sparsemix topics: interrupted; nothing was written\n")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_second_run_into_a_folder_is_refused_while_the_first_one_lives(tmp_path, corpus):
+    """Also with --force. A killed run leaves the folder free, and its files are named."""
+    output, wait = tmp_path / "out", tmp_path / "pipe"
+    os.mkfifo(wait)
+    with subprocess.Popen(topics(wait, output), env=environment(), stderr=subprocess.PIPE) as first:
+        try:
+            with wait.open("w"):  # the first run has begun to read
+                done = subprocess.run(
+                    topics(corpus, output, "--force"), env=environment(), capture_output=True, text=True, check=False
+                )
+                first.kill()
+        finally:
+            first.kill()
+    assert (done.returncode, done.stdout) == (2, "")
+    (error,) = done.stderr.splitlines()
+    assert error.endswith(
+        f"error: {output} is the output folder of a run that has not ended; wait for it, or choose another folder "
+        "with --output."
+    )
+    again = subprocess.run(topics(corpus, output), env=environment(), capture_output=True, text=True, check=True)
+    assert re.search(r"\.outputs-\S+ holds files of a run that failed; you may remove it\n", again.stderr)
+    assert sorted(file.name for file in output.iterdir() if file.is_file()) == NAMES
 
 
 def test_a_file_that_cannot_be_moved_is_told_and_kept(tmp_path, corpus, monkeypatch, capsys):

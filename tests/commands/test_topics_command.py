@@ -21,6 +21,7 @@ from sparsemix._commands import outputs as _outputs
 from sparsemix._commands import topics as _topics_command
 from sparsemix._commands.reading import corpus as _corpus
 from sparsemix._commands.reading.corpus import Words, read_corpus
+from sparsemix._report import Report
 
 NAMES = ["model.joblib", "topics.csv", "documents.csv", "report.html", "run.json"]
 THEMES = ["apple pear plum cherry", "river lake ocean brook", "guitar violin flute drum"]
@@ -44,7 +45,7 @@ def write_folder(path, texts, _):
         file = path / f"part{i % 2}" / f"text{i}.txt"
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
-    (path / "notes.md").write_text("this is no document")
+    (path / "notes.log").write_text("this is no document")
     return [str(path)]
 
 
@@ -301,7 +302,7 @@ def wrong(tmp_path, name, content, *options):
         ("empty", "folder", ["--format", "lines"], "is a folder; it needs another --format"),
         ("file.txt", b"words", ["--format", "folder"], "is a file; it needs another --format"),
         ("file.txt", b"", [], "is empty"),
-        ("file.txt", b"word word\nword\n", [], "No words are left of 2 documents .* see --min-df.*--passages 100 cuts"),
+        ("file.txt", b"word word\nword\n", [], "are left of 2 documents .* see --min-df.*lines are one document"),
         ("file.txt", b"some words\n", ["--min-df", "-1"], "-1 is neither a whole number above zero nor a fraction"),
         ("file.txt", b"%PDF\x00\x01", [], "begins like a .pdf file; give it that ending"),
         ("file.txt.gz", b"not packed", [], "is not a whole packed file"),
@@ -405,12 +406,6 @@ def files_of(folder):
     return {file.name: file.read_bytes() for file in folder.iterdir() if file.is_file()}
 
 
-def kept_of(output):
-    """The folder with the files of a run that failed."""
-    (kept,) = output.glob(".outputs-*")
-    return kept
-
-
 def test_an_earlier_run_is_kept_unless_forced(tmp_path, capsys, texts):
     arguments = write_lines(tmp_path / "corpus", texts, None)
     output = run(arguments, tmp_path)
@@ -425,12 +420,52 @@ def test_an_earlier_run_is_kept_unless_forced(tmp_path, capsys, texts):
     assert (output / "topics.csv").read_bytes() != before["topics.csv"]
 
 
+@pytest.mark.parametrize(("module", "name", "files"), [
+    (_conclusion, "held_out_score", ()), (_conclusion, "told_of_seeds", ()), (_conclusion, "facts_of", ()),
+    (_conclusion, "likenesses", ()), (_conclusion, "facts_of_topics", ("topics.csv",)),
+    (_conclusion, "topic_rows", ("topics.csv",)), (_conclusion, "strata_tables", ("by_group.csv",)),
+    (_conclusion, "record_of", ("run.json",)), (_conclusion, "tell", ()), (_topics_command, "consensus_topics", ()),
+    (_conclusion, "effects_of", ("effects.csv",)), (_conclusion, "effect_rows", ("effects.csv",)),
+    (_conclusion, "tell_effects", ()), ("report", "groups", ("by_group.csv",)), ("report", "effects", ()),
+    ("report", "names", ("topics.csv", "documents.csv", "report.html", "by_group.csv")),
+    (Report, "html", ("report.html",)), (Report, "table", ("topics.csv",)),
+])  # fmt: skip
+def test_a_part_that_fails_after_the_fit_costs_no_other_part(tmp_path, monkeypatch, capsys, texts, module, name, files):
+    pytest.importorskip("formulaic")
+    records = [{"text": text, "who": "ab"[i % 2]} for i, text in enumerate(texts)]
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    whole = _conclusion.report
+
+    def fail(*_, **__):
+        raise KeyError("what is wrong")
+
+    def report(*arguments, **options):
+        return fail() if name in options else whole(*arguments, **options)
+
+    if module == "report":
+        monkeypatch.setattr(_conclusion, "report", report)
+    else:
+        monkeypatch.setattr(module, name, fail)
+    with pytest.raises(SystemExit) as caught:
+        run([str(tmp_path / "a.jsonl"), "--group", "who", "--effect", "who"], tmp_path)
+    assert caught.value.code == 1
+    *_, warning, error = capsys.readouterr().err.splitlines()
+    assert warning.startswith("sparsemix topics: warning: ")
+    assert warning.endswith(" cannot be made: KeyError: 'what is wrong'")
+    assert re.match(r"sparsemix topics: error: not made: .+; all else is in ", error)
+    (output,) = tmp_path.glob("*/")
+    assert {file.name for file in output.iterdir()} == {*NAMES, "by_group.csv", "effects.csv"} - {*files}
+    if "run.json" not in files:
+        failed = json.loads((output / "run.json").read_text())["failed"]
+        assert failed or name in ("tell", "tell_effects")
+
+
 def test_a_forced_run_that_is_killed_leaves_files_of_one_run(tmp_path, monkeypatch, texts):
     arguments = write_lines(tmp_path / "corpus", texts, None)
     output = run(arguments, tmp_path)
     before = {name: (output / name).read_bytes() for name in NAMES}
 
-    class KilledError(Exception):
+    class KilledError(BaseException):
         pass
 
     def killed(*_, **__):
@@ -446,9 +481,6 @@ def test_a_forced_run_that_is_killed_leaves_files_of_one_run(tmp_path, monkeypat
     with pytest.raises(KilledError):
         run(again, tmp_path)
     assert files_of(output) == before
-    kept = files_of(kept_of(output))
-    assert list(kept) == ["model.joblib"]
-    assert kept["model.joblib"] != before["model.joblib"]
 
 
 @pytest.mark.parametrize("writer", [write_lines, write_uci])

@@ -12,7 +12,7 @@ from sparsemix._heuristics.mixture.start import data_gaussian
 from sparsemix._models.mixture.model import MaximumLikelihoodMixture, VariationalMixture
 from sparsemix._stats.families import GAUSSIANS
 from sparsemix._stats.responsibilities import SparseResponsibilities
-from sparsemix._stats.weights import DirichletWeights, StickBreakingWeights
+from sparsemix._stats.weights import DirichletWeights, MaximumLikelihoodWeights, StickBreakingWeights
 
 K, N, D = 5, 240, 2
 WEIGHTS = {"dirichlet": DirichletWeights(0.5), "sticks": StickBreakingWeights(2.0)}
@@ -74,7 +74,7 @@ def make(name, n_nonzero, inference, rows):
     sizes = K, n_nonzero, rows.dtype, rows.shift
     with Workers(1) as workers:
         if inference == "em":
-            model = MaximumLikelihoodMixture(family, 0.0, *sizes)
+            model = MaximumLikelihoodMixture(family, MaximumLikelihoodWeights(), 0.0, *sizes)
         else:
             prior = family.prior(data_gaussian(family, rows, workers), mean_precision=0.1)
             model = VariationalMixture(family, WEIGHTS[inference], prior, *sizes)

@@ -86,6 +86,21 @@ def test_damaged_matrices_are_refused(function, tmp_path):
             call(forms.damaged(name, A), tmp_path)
 
 
+@pytest.mark.parametrize("function", TAKE_MATRICES)
+def test_objects_that_are_no_arrays_are_refused_without_reading_them(function, tmp_path):
+    for name, (make, message) in forms.OBJECTS.items():
+        with refused(name, message):
+            TAKE_MATRICES[function](make(), tmp_path)
+
+
+def test_objects_that_are_no_blocks_are_refused_without_reading_them():
+    for name, (make, message) in forms.OBJECTS.items():
+        for call in (lambda X: blocks.fit(clone(LDA), X), blocks.from_arrays, lambda X: blocks.score(fitted(), X)):
+            if name not in ("list of cells", "groups"):  # may be blocks
+                with refused(name, message):
+                    call(make())
+
+
 def test_damaged_matrices_in_files_and_in_memory_are_refused(tmp_path):
     for name in (name for name in forms.DAMAGED if name.startswith("csr")):
         with refused(name, forms.DAMAGE_IS_SAID):

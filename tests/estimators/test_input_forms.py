@@ -81,6 +81,17 @@ def test_what_is_not_a_number_is_refused(case):
 
 
 @over(CASES)
+def test_objects_that_are_no_arrays_are_refused_without_reading_them(case):
+    A = numbers_of(case)
+    for name, (make, message) in forms.OBJECTS.items():
+        with refused(name, f"X.*{message}"):
+            case.make().fit(make())
+        if not case.rows_alone:
+            with refused(f"sample_weight as {name}", f"sample_weight.*{message}"):
+                case.make().fit(A, sample_weight=make())
+
+
+@over(CASES)
 def test_damaged_matrices_are_refused(case):
     """The error comes before SciPy or a compiled loop reads beyond an array."""
     A = numbers_of(case)

@@ -71,6 +71,17 @@ def test_no_fit_of_a_mixture_holds_all_responsibilities(rows):
     assert added(lambda: est.fit(rows)) < 8 * len(rows) * 600 / 2
 
 
+@pytest.mark.parametrize("dtype", [">f8", ">f4", ">i4", "i4", "i8", "u2", "f2"])
+@pytest.mark.parametrize("call", ["predict", "score_samples", "predict_proba"])
+def test_predictions_convert_rows_of_other_types_tile_by_tile(call, dtype, rows):
+    """A whole copy as float64 would be 3.8 MB."""
+    rows = np.rint(9 + rows).astype(np.float64)
+    est = SparseGaussianMixture(3, covariance_type="diag", max_iter=1, random_state=0, init_params="random").fit(rows)
+    given = rows.astype(dtype)
+    assert added(lambda: getattr(est, call)(given)) < added(lambda: getattr(est, call)(rows)) + rows.nbytes / 2
+    np.testing.assert_array_equal(getattr(est, call)(given), getattr(est, call)(rows))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("make", [SparseLDA, SparseSCVB0LDA])
 @pytest.mark.parametrize("call", ["transform", "score"])

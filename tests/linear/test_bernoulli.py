@@ -36,7 +36,8 @@ def log_likelihoods(x, probabilities):
 def test_fits_equal_a_twin_in_numpy(n_nonzero, inference):
     x, _ = flags()
     resp = np.random.default_rng(1).dirichlet(np.full(K, 0.3), len(x))
-    params = {"n_nonzero": n_nonzero, "inference": inference, "beta_prior": 0.3, "weight_concentration_prior": 0.7}
+    params = {"n_nonzero": n_nonzero, "inference": inference, "beta_prior": 0.3}
+    params |= {"weight_concentration_prior": 0.7} if inference == "vb" else {}
     est = yes_no(init_params={"responsibilities": resp}, max_iter=6, **params).fit(x)
     f = digamma if inference == "vb" else np.log
     for _ in range(6):
@@ -168,7 +169,8 @@ def test_fits_of_missing_answers_equal_a_twin_in_numpy(n_nonzero, inference, mak
     """An answer that is not observed counts neither as yes nor as no."""
     x = lossy_flags()
     resp = np.random.default_rng(1).dirichlet(np.full(K, 0.3), len(x))
-    params = {"n_nonzero": n_nonzero, "inference": inference, "beta_prior": 0.3, "weight_concentration_prior": 0.7}
+    params = {"n_nonzero": n_nonzero, "inference": inference, "beta_prior": 0.3}
+    params |= {"weight_concentration_prior": 0.7} if inference == "vb" else {}
     est = yes_no(init_params={"responsibilities": resp}, max_iter=6, **params).fit(make(x))
     f, observed = digamma if inference == "vb" else np.log, ~np.isnan(x)
     for _ in range(6):

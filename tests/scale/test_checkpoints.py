@@ -15,10 +15,19 @@ from estimator_cases import over, with_methods
 from fitted import assert_same_bits, few_epochs
 from killed import Killed, killed_after
 
-from sparsemix import SkipGramTopicModel, SparseGaussianMixture, SparseLDA, SparseSCVB0LDA, blocks, report
+from sparsemix import (
+    SkipGramTopicModel,
+    SparseDMR,
+    SparseGaussianMixture,
+    SparseHDP,
+    SparseLDA,
+    SparseSCVB0LDA,
+    blocks,
+    report,
+)
 from sparsemix._estimator import checkpoints as folders
 from sparsemix._estimator.encoding import Decoder, Encoder
-from sparsemix._estimator.progress import Progress
+from sparsemix._estimator.progress import Progress, identity
 from sparsemix.datasets import make_skip_gram
 
 pytestmark = few_epochs
@@ -131,6 +140,24 @@ def test_averaged_epochs_are_those_of_the_longer_fit(ended, more, in_blocks, tmp
     assert (learned._fitted.model.prior_mass is not None) == (more >= 5 and not in_blocks)
 
 
+@pytest.mark.parametrize("make", [SparseSCVB0LDA, SparseHDP, SparseDMR])
+@pytest.mark.parametrize(("ended", "more"), [(1, 5), (3, 30), (4, 9), (9, 30), (10, 30), (11, 12)])
+def test_held_out_documents_allow_more_epochs(make, ended, more, tmp_path):
+    """The last epoch of the shorter fit has scores that the longer one may lack, and ends the shorter one alone."""
+    averages = {"n_averaged_iter": 0} if ended >= 5 else {}
+
+    def fit(max_iter, **checkpoint):
+        est = make(K, max_iter=max_iter, random_state=0, **averages)
+        return est.fit(X[20:], validation_data=X[:20], **checkpoint)
+
+    short = fit(ended, checkpoint=tmp_path)
+    assert_same_bits(short, fit(ended, checkpoint=tmp_path), X)
+    whole, again = fit(more), fit(more, checkpoint=tmp_path)
+    assert again.n_iter_ == whole.n_iter_ > ended
+    assert_same_bits(whole, again, X)
+    assert_same_bits(again, fit(more, checkpoint=tmp_path), X)
+
+
 def test_two_checkpoints_are_kept(tmp_path):
     SparseLDA(K, max_iter=5, tol=0.0, random_state=0).fit(X, checkpoint=tmp_path)
     assert sorted(path.name for path in tmp_path.glob("[0-9]*")) == ["000004", "000005"]
@@ -153,12 +180,10 @@ def test_another_fits_checkpoint_is_refused(change, message, tmp_path):
     np.testing.assert_array_equal(est.components_, before)
 
 
-def test_parameters_that_are_not_numbers_are_distinguished(tmp_path):
-    params = {"inference": "em", "max_iter": 2, "tol": 10.0, "random_state": 0}  # EM does not look at this prior
-    SparseGaussianMixture(3, covariance_prior=[None], **params).fit(ROWS, checkpoint=tmp_path)
-    SparseGaussianMixture(3, covariance_prior=[None], **params).fit(ROWS, checkpoint=tmp_path)
-    with pytest.raises(ValueError, match="covariance_prior"):
-        SparseGaussianMixture(3, covariance_prior=[True], **params).fit(ROWS, checkpoint=tmp_path)
+def test_parameters_that_are_not_numbers_are_distinguished():
+    none, true = (identity(SparseGaussianMixture(3, covariance_prior=[value]), []) for value in (None, True))
+    assert none == identity(SparseGaussianMixture(3, covariance_prior=[None]), [])
+    assert [name for name in none if none[name] != true[name]] == ["parameter covariance_prior"]
 
 
 def test_other_data_and_another_class_are_refused(tmp_path):

@@ -15,6 +15,7 @@ from test_fits_over_blocks import CASES, COUNTS, ROWS, cut, lda, mixture, rows_f
 from sparsemix import blocks
 
 dask = pytest.importorskip("dask")
+pytest.importorskip("dask.array")
 dd = pytest.importorskip("distributed")
 
 pytestmark = [few_epochs, pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")]
@@ -265,6 +266,44 @@ def test_a_closed_client_is_refused():
         closed.close()
         with pytest.raises(ValueError, match="client is closed; open a new Client"):
             blocks.fit(mixture(), cut(ROWS), client=closed)
+
+
+def test_rows_and_weights_of_a_closed_client_are_refused(client):
+    with dd.Client(client.cluster, set_as_default=False) as closed:
+        futures, held = closed.scatter(cut(ROWS)), closed.persist(dask.array.from_array(ROWS, chunks=(10, -1)))
+    fitted, message = mixture().fit(ROWS), "holds futures of a client that was closed or restarted; make {} again"
+    for data in (futures, held):
+        for each in (None, client):
+            for call in (blocks.fit, blocks.score, blocks.transform, blocks.predict):
+                with pytest.raises(ValueError, match=f"^data {message.format('data')}"):
+                    call(mixture() if call is blocks.fit else fitted, data, client=each)
+    with pytest.raises(ValueError, match=f"^sample_weight {message.format('sample_weight')}"):
+        blocks.fit(mixture(), ROWS, sample_weight=held[:, 0], client=client)
+
+
+class Closing(blocks.Blocks):
+    """Blocks that are not portable, and close a client when the last one is read."""
+
+    def __init__(self, client):
+        self.client = client
+
+    def __len__(self):
+        return 2
+
+    def _read(self, i):
+        if i == 1:
+            self.client.close()
+        return ROWS
+
+
+@pytest.mark.parametrize("call", [blocks.fit, blocks.score])
+def test_a_client_that_is_closed_during_a_call_is_named(client, call):
+    est = mixture() if call is blocks.fit else mixture().fit(ROWS)
+    closing = dd.Client(client.cluster, set_as_default=False)
+    with pytest.raises(ValueError, match=r"client was closed or restarted during the call; open a new Client"):
+        call(est, Closing(closing), client=closing)
+    with pytest.raises(ValueError, match=r"client is closed; open a new Client"):
+        call(est, cut(ROWS), client=closing)
 
 
 def test_nothing_of_a_fit_stays(client):

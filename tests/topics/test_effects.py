@@ -150,7 +150,7 @@ def test_regressions_and_pooled_intervals_are_the_closed_forms(weighted):
     n, theta = 50, rng.dirichlet(np.ones(3), (4, 50))
     design = Design("side * x", {"side": rng.choice(list("ab"), n), "x": 2000 + rng.random(n)})
     weights = rng.uniform(0.5, 3, n) if weighted else np.ones(n)
-    regression, rows = Regression(design, weights if weighted else None), design.rows
+    regression, rows = Regression(design, weights if weighted else None), design.standard(design.rows)
     bread = np.linalg.inv(rows.T @ (rows * weights[:, None]))
     leverage = weights * np.einsum("np,pq,nq->n", rows, bread, rows)
     b, v = [], []
@@ -164,13 +164,18 @@ def test_regressions_and_pooled_intervals_are_the_closed_forms(weighted):
     np.testing.assert_allclose(regression.covariances, v, rtol=1e-4, atol=1e-8 * np.max(v))
     effects = TopicEffects(design, np.array(regression.coefficients), np.array(regression.covariances), 0.8)
     row, c = effects.contrast({"side": ["b"]}, {"side": ["a"]})[1], np.zeros(4)
-    c[1], c[3] = 1, np.median(design.values["x"])
+    c[1], c[3] = np.array([1, np.median(design.values["x"])]) / design.unit[[1, 3]]
     values = np.array(b)[:, :, 1] @ c
     within, between = np.mean([c @ each[1] @ c for each in v]), 1.25 * values.var(ddof=1)
     share, free = between / (within + between), n - 4
     degrees = 1 / (share**2 / 3 + (free + 3) / (free + 1) / free / (1 - share))
     reach = student.ppf(0.9, degrees) * np.sqrt(within + between)
     np.testing.assert_allclose([row["estimate"], row["high"]], [values.mean(), values.mean() + reach], rtol=1e-4)
+    inverse = np.linalg.pinv(design.rows * np.sqrt(weights)[:, None]) * np.sqrt(weights)
+    np.testing.assert_allclose(effects.estimates, inverse @ theta.mean(axis=0), rtol=1e-4, atol=1e-6)
+    spread = np.mean([np.sqrt(np.diag(inverse @ np.diag((d - design.rows @ (inverse @ d)) ** 2) @ inverse.T))
+                      for d in theta[:, :, 0]], axis=0)  # fmt: skip
+    assert ([row["std"] for row in effects.table(0)] > 0.9 * spread).all()
 
 
 def test_intervals_contain_the_truth_and_draws_without_covariates_do_not():
@@ -179,7 +184,7 @@ def test_intervals_contain_the_truth_and_draws_without_covariates_do_not():
     for seed in range(12):
         model, X, table, truth = corpus(seed, 300, 10)
         design = Design("side + year", table)
-        pooled = estimate_effect(model, X, table, "side + year", n_draws=10, random_state=seed)._pooled(np.eye(3))
+        pooled = estimate_effect(model, X, table, "side + year", n_draws=10, random_state=seed)._of_terms()
         inside.append((pooled.low <= truth) & (truth <= pooled.high))
         regression = Regression(design)
         with Workers(1) as workers:
@@ -189,7 +194,7 @@ def test_intervals_contain_the_truth_and_draws_without_covariates_do_not():
                 chain.step()
                 if step % 4 == 3 and step > 20:
                     regression.add(chain)
-        shrunk = np.mean(regression.coefficients, axis=0)
+        shrunk = np.mean(regression.coefficients, axis=0) / design.unit[:, None]
         large.append([(shrunk * truth)[1:].sum(), (pooled.mean * truth)[1:].sum(), (truth[1:] ** 2).sum()])
     shrunk, ours, whole = np.sum(large, axis=0)
     assert 0.82 < np.mean(inside) < 0.97

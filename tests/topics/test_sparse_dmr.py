@@ -84,6 +84,14 @@ def tables_of(tokens, alpha):
     return expected
 
 
+@pytest.mark.parametrize("scale", [2.0**-900, 2.0**-530, 2.0**530, 2.0**900])
+def test_squares_of_covariates_are_in_range(scale):
+    plain = SparseDMR(K, max_iter=3, random_state=0).fit(X, covariates=COVARIATES)
+    found = SparseDMR(K, max_iter=3, random_state=0).fit(X, covariates=[1, scale] * COVARIATES)
+    np.testing.assert_array_equal(found.components_, plain.components_)
+    np.testing.assert_array_equal([1, scale] * found.coef_, plain.coef_)
+
+
 def test_sums_of_tables_equal_the_twin():
     rng = np.random.default_rng(0)
     lengths = rng.integers(0, 9, 5)

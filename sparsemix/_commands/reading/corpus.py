@@ -11,9 +11,9 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sparsemix._commands.reading import checks
 from sparsemix._commands.reading.counting import count_words, read_counts
 from sparsemix._commands.reading.formats.files import ENDINGS, Tally, check_encoding, checked_lines, on_disk, open_text
-from sparsemix._commands.reading.formats.kinds import READERS, files_of, kind_of_file, read_file
+from sparsemix._commands.reading.formats.kinds import files_of, kind_of_file, read_file
 from sparsemix._commands.reading.formats.records import NO_KNOWN_WORD, OTHER_LANGUAGE, Document, Fields
-from sparsemix._commands.reading.passages import is_one_text, words_of_passages
+from sparsemix._commands.reading.passages import WORDS, is_one_text, words_of_passages
 from sparsemix._commands.reading.texts import Texts, read_texts
 from sparsemix._commands.reading.words.function_words import learn_function_words
 from sparsemix._commands.reading.words.languages import code_of, find_stop_words, main_languages, numbers_of
@@ -26,10 +26,11 @@ from sparsemix.skipgram import TokenSequences
 
 # Topics compare documents: with fewer, a message proposes to cut them.
 FEW = 10
+# Passages into which a message proposes to cut a text, which has at least this number of words.
+CUTS, LEAST = 20, 200
 # Bytes of text above which counts are on disk, and the assumed ratio of compression.
 LARGE, PACKED = 1 << 30, 4
 COUNTS = ("uci", "npz")
-KINDS = ("auto", *READERS, *COUNTS)
 
 
 @dataclass
@@ -139,8 +140,8 @@ def read_corpus(
 ):  # fmt: skip
     """Read a corpus: a file, a folder, or ``-`` for standard input. Documents without a word are omitted.
 
-    Parameters have the meaning of the options of the command; ``kind`` is one of ``KINDS``, and ``scratch`` creates the
-    folder for the counts of very large texts. Errors are one sentence that says what is wrong.
+    Parameters have the meaning of the options of the command; ``kind`` is one of its formats, and ``scratch`` creates
+    the folder for the counts of very large texts. Errors are one sentence that says what is wrong.
     """
     fields, words, encoding = fields or Fields(), words or Words(), check_encoding(encoding)
     with on_disk(path) as path:
@@ -167,7 +168,9 @@ def read_corpus(
                 has = f"has no text in it, but {numbers_of(seen, checks.MOST_NAMED)}; name one of these"
                 raise ValueError(f"--language {language!r}: {path} {has}.")
             raise ValueError(f"{path} {'has no documents' if size else 'is empty'}.")
-        facts = tally.facts | describe(inputs, texts.rows)
+        facts, longest = tally.facts | describe(inputs, texts.rows), max(texts.sizes)
+        if given == "auto" and path.is_file() and kind in ("lines", "text") and kind_of_file(path) == "lines":
+            facts = {"lines": read_as(kind, sum(texts.sizes))} | facts
         if n_words := words_of_passages(passages, texts.sizes):
             facts |= cut(texts, n_words, passages is None)
         choose_words(vectorizer, words, texts, [inputs[i].language for i in texts.rows], encoding, facts)
@@ -175,7 +178,9 @@ def read_corpus(
             counts, sequences = count_words(vectorizer, texts, folder)
         except ValueError as error:
             options = "--min-df, --max-df, --token-pattern and --stop-words"
-            few = "; --passages 100 cuts long documents into several" if len(texts) < FEW else ""
+            several = f"; --passages {longest // CUTS} cuts the longest into several" if longest >= LEAST else ""
+            few = several if len(texts) < FEW else ""
+            few += f"; the lines are {facts['lines']}" if "lines" in facts and len(inputs) < FEW else ""
             bad = f". {found}" if (found := checks.of_bytes(tally, encoding)) else ""
             what = f"No words are left of {len(texts)} documents ({error})"
             raise ValueError(f"{what}; see {options}{few}{bad}.") from error
@@ -206,6 +211,14 @@ def check(corpus, tally, encoding, fields):
         checks.of_script(corpus.texts, corpus.vectorizer), unread_dates, checks.of_ids(names if fields.id else []),
     )  # fmt: skip
     corpus.warnings = tuple(filter(None, found))
+
+
+def read_as(kind, n_words):
+    """How a file of lines is read, and the option for the other way, if there are enough words for it."""
+    if kind == "text":
+        return "one text, since many continue the line before (--format lines makes each line a document)"
+    other = " (--format text makes all lines one text)" if n_words >= FEW * WORDS else ""
+    return f"one document each, since few continue the line before{other}"
 
 
 def guess_kind(path):
@@ -240,7 +253,9 @@ def cut(texts, n_words, by_default):
     texts.cut(n_words)
     what = "the text has" if n == 1 else f"half of the {n:,} documents have at least"
     long = f", since {what} {median:,.0f} words" if by_default else ""
-    facts = {"passages": f"{len(texts):,} of about {n_words} words{long} (--passages 0 keeps documents whole)"}
+    # a fit needs several documents
+    other = "0 keeps documents whole" if n >= FEW else f"{2 * n_words} makes longer ones"
+    facts = {"passages": f"{len(texts):,} of about {n_words} words{long} (--passages {other})"}
     if len(titled := texts.rows[texts.begins & (texts.chapters != "")]):
         facts["chapters"] = f"{len(titled):,} in {len(np.unique(titled)):,} of {n:,} documents"
     return facts

@@ -1,7 +1,7 @@
 """Passages of long texts, so that a book gives many documents."""
 
 import re
-from itertools import islice
+from itertools import islice, pairwise
 
 import numpy as np
 
@@ -13,10 +13,15 @@ WORDS, LONG, UNSPACED = 300, 1500, 20
 # Ends of sentences and paragraphs, at which a passage preferably ends; characters of a "word" without spaces.
 END = re.compile(r"[.!?。！？…][\"'”’»)\]]*\s+|[。！？]|\n\s*\n")
 WORD = re.compile(rf"\S{{1,{UNSPACED}}}")
-# Lines are parts of one text if it has chapters in its first lines, or is wrapped: most of its lines have nearly the
-# maximum length, and enough of them begin in the middle of a sentence or contain the end of one. In order: the numbers
-# of lines to examine, the maximum length in letters, the share of it that counts as nearly, the two shares of lines.
-MOST_LINES, LOOKED_AT, WRAPPED, FULL, CONTINUED, ENDED = 50_000, 2000, 120, 0.75, 0.25, 0.1
+# An end of a sentence inside a line, with the first letter of the next one; no number ends there, since numbers begin
+# items. Marks after which a sentence continues.
+INNER_END = re.compile(r"(?:(?<=[^\W\d_])[.!?…][\"'”’»)\]]*\s+|[。！？।۔؟]\s*)[\"'“‘«(\[]*(?P<letter>[^\W\d_])")
+CONTINUES = tuple(",;:-–—،؛、，；")
+# Lines to examine, and the quantile of their lengths that is the width of the page. BULK is the share of breaks, lines
+# or words that decides, by two standard deviations where blank lines, BLANK of all, do not separate paragraphs. Where
+# they do, CONTINUED of the breaks are inside a sentence: verses and short paragraphs have few. CONTINUING is the least
+# share of all lines that show it; in scripts without capitals, of lines with the end of a sentence inside.
+MOST_LINES, WIDTH, BULK, BLANK, CONTINUED, CONTINUING = 50_000, 0.95, 0.5, 0.03, 0.25, 0.1
 
 
 def spans(text, n_words):
@@ -55,23 +60,35 @@ def words_of_passages(given, sizes):
 
 
 def is_one_text(lines):
-    """Whether lines are parts of one text, which is wrapped or has chapters; else each line is a text."""
-    lines = list(islice(lines, MOST_LINES))
-    return is_wrapped([line.strip() for line in lines]) or bool(chapters("".join(lines)))
+    """Whether lines are parts of one text, whose sentences cross the breaks of lines; else each line is a text.
 
-
-def is_wrapped(lines):
-    """Whether lines are parts of one wrapped text.
-
-    Then most lines have nearly the full width, and many begin in the middle of a sentence, with a small letter.
+    Shares of all breaks decide, so neither a few headings nor the number of lines can make one text of a list.
     """
-    lines = [line for line in lines[:LOOKED_AT] if line]
-    if len(lines) < 100:
-        return False
-    lengths = sorted(map(len, lines))
-    full = lengths[int(0.95 * len(lengths))]
-    n_full = sum(length >= FULL * full for length in lengths)
-    continued = sum(line[0].islower() for line in lines)
-    ended = sum(END.search(f"{line} ") is not None for line in lines)
-    wide = full <= WRAPPED and n_full >= len(lines) / 2
-    return wide and continued >= CONTINUED * len(lines) and ended >= ENDED * len(lines)
+    lines = [line.expandtabs().rstrip() for line in islice(lines, MOST_LINES)]
+    full = [line for line in lines if line]
+    breaks = [(above, below) for above, below in pairwise(lines) if above and below and indent(below) <= indent(above)]
+    n_gaps = sum(bool(above) and not below for above, below in pairwise(lines))
+    ends = [INNER_END.search(line) for line in full]
+    if n_gaps >= BULK * len(full):
+        sizes = [line.count(" ") + 1 for line in full]
+        if sum(size for size, end in zip(sizes, ends, strict=True) if end) >= BULK * sum(sizes):
+            return True  # each line is a paragraph
+    letters = [end["letter"] for end in ends if end]
+    has_capitals = sum(map(str.isupper, letters)) > CONTINUED * sum(map(str.islower, letters))
+    n = sum(below.lstrip()[0].islower() or above.endswith(CONTINUES) for above, below in breaks)
+    if has_capitals and n_gaps >= BLANK * len(full):
+        return n >= CONTINUED * len(breaks) and n >= CONTINUING * len(full)
+    n_certain = BULK * len(breaks) + len(breaks) ** 0.5
+    continued = n >= n_certain if has_capitals else len(letters) >= CONTINUING * len(full)
+    return bool(breaks) and continued and n_at_width(breaks, full) >= n_certain
+
+
+def indent(line):
+    """The number of spaces before a line: the first line of a paragraph may have more than the line above."""
+    return len(line) - len(line.lstrip())
+
+
+def n_at_width(breaks, lines):
+    """The number of breaks at the width of the page: the first word of the next line would exceed it."""
+    width = sorted(map(len, lines))[int(WIDTH * len(lines))] if lines else 0
+    return sum(len(above) + 1 + len(WORD.search(below)[0]) > width for above, below in breaks)

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from sparsemix._commands.console import progress
 from sparsemix._commands.reading.formats.files import scratch_file
 from sparsemix._commands.reading.formats.records import COPY, NO_TEXT, OTHER_LANGUAGE
 from sparsemix._commands.reading.passages import passages, size_of
@@ -78,7 +79,8 @@ class Texts:
 
     def whole(self, rows=None):
         """The whole texts, or those with these numbers, one after the other."""
-        return (self.read(i) for i in (range(len(self)) if rows is None else rows))
+        texts = (self.read(i) for i in (range(len(self)) if rows is None else rows))
+        return progress(texts, "texts whose words are counted")
 
 
 def read_texts(documents, folder, drop_copies, wanted=None):
@@ -88,7 +90,7 @@ def read_texts(documents, folder, drop_copies, wanted=None):
     """
     texts, inputs, first = Texts(folder), [], {}
     scores, hashes = array("f"), array("q")
-    for document in documents:
+    for document in progress(documents, "texts read"):
         plain = " ".join(document.text.casefold().split())
         texts.append(document.text, size_of(plain))
         inputs.append(replace(document, text="", missing=document.missing or ("" if plain else NO_TEXT)))

@@ -9,6 +9,7 @@ from sklearn.utils.validation import validate_data
 
 from sparsemix._compat import Interval, Options
 from sparsemix._engine.blocks import gathered, spans
+from sparsemix._estimator.features import feature_dtype
 from sparsemix._estimator.input.forms import TYPES, floats_of, row_of, table_of, texts_named, without_index
 
 # Minimum of positive parameters: division by smaller ones overflows.
@@ -64,27 +65,29 @@ RULE = Interval(numbers.Real, 0.0, None, closed="left"), Interval(numbers.Real, 
 STEP_SIZE = [Several(*RULE), Several(POSITIVE, *RULE)]
 
 
-def validated(estimator, X, reset, dtype=TYPES, accept_sparse=False):
+def validated(estimator, X, reset, dtype=TYPES, accept_sparse=False, own=False):
     """scikit-learn's checks of the shape, and of the names and the number of features, after the conversion."""
     with texts_named(estimator, X):
-        numbers = table_of(X, dtype=dtype, accept_sparse=accept_sparse, estimator=estimator)
+        numbers = table_of(X, dtype=dtype, accept_sparse=accept_sparse, estimator=estimator, own=own)
     nameless = type(X) is np.ndarray and not hasattr(estimator, "feature_names_in_")
     if reset or not nameless or numbers.shape[1] != getattr(estimator, "n_features_in_", None):  # it finds names slowly
         validate_data(estimator, without_index(X), reset=reset, skip_check_array=True)
     return numbers
 
 
-def check_rows(estimator, X, reset, dtype=None, missing=False):
-    """Checked dense rows as float32 or float64, copied only for a conversion. Errors name the first row with NaN
-    (unless values may be ``missing``), infinity, or a value whose square overflows in ``dtype`` (None: that of the
-    rows).
+def check_rows(estimator, X, reset, dtype=None, missing=False, own=False):
+    """Checked dense rows as float32 or float64, copied only for a conversion, or in their ``own`` type.
+
+    Errors name the first row with NaN (unless values may be ``missing``), infinity, or a value whose square overflows
+    in ``dtype`` (None: that of the rows).
     """
-    X = validated(estimator, X, reset, (np.float64, np.float32))
-    dtype = X.dtype if dtype is None else np.result_type(dtype)
+    X = validated(estimator, X, reset, (np.float64, np.float32), own=own)
+    kind = feature_dtype(X)
+    dtype = kind if dtype is None else np.result_type(dtype)
     limit = largest_value(dtype)
     for start, stop in spans(len(X), max(1, (1 << 16) // X.shape[1])):
-        block = gathered(X, slice(start, stop))  # NumPy reads it several times, strided arrays slowly
-        block = np.where(np.isnan(block), X.dtype.type(0), block) if missing else block
+        block = gathered(X, slice(start, stop), kind)  # NumPy reads it several times, strided arrays slowly
+        block = np.where(np.isnan(block), kind.type(0), block) if missing else block
         if float(block.min()) >= -limit and float(block.max()) <= limit:  # a NaN makes both false
             continue
         row, column = np.argwhere(~(np.abs(block) <= block.dtype.type(min(limit, float(np.finfo(block.dtype).max)))))[0]

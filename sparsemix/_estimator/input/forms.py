@@ -3,9 +3,10 @@
 Errors for texts instead of numbers name the row and a suitable vectorizer.
 """
 
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from itertools import chain
+from numbers import Number
 from operator import attrgetter
 
 import numpy as np
@@ -41,6 +42,18 @@ COMPRESSED = {
 }
 # Containers that are refused as such, whatever they hold.
 NO_ROWS = (Mapping, Set, Iterator)
+# Methods by which other objects tell NumPy their numbers.
+PROTOCOLS = "__array__", "__array_interface__", "__array_struct__"
+# Attributes of objects that hold numbers in another way, and what to give in their place.
+REMEDIES_OF_OBJECTS = {
+    "layers": "its matrix {0}.X, or a layer such as {0}.layers['counts']; blocks.fit reads files by blocks.from_h5ad",
+    "mod": "the matrix of one of its parts, such as {0}.mod['rna'].X",
+    "data_vars": "one of its arrays, {0}[name]",
+    "create_group": "one of its arrays, {0}[name]",
+    "compute": "{0}.compute()",
+    "to_pandas": "{0}.to_pandas()",
+    "__arrow_c_stream__": "pyarrow.table({0})",
+}
 
 
 def numbers_of(X, name="X"):
@@ -83,8 +96,11 @@ def check_container(X, name="X"):
     if X is None:
         raise ValueError(f"{name} is None. Expected 2D array: give rows, an array of shape (n_samples, n_features)")
     kind = type(X).__name__
-    if hasattr(X, "collect") and hasattr(X, "collect_schema"):  # of polars
+    if hasattr(type(X), "collect") and hasattr(type(X), "collect_schema"):  # of polars
         raise TypeError(f"{name} is a {kind}, whose rows are not computed yet; give {name}.collect()")
+    odd = isinstance(X, Mapping) or not (is_readable(X) or is_frame(X))
+    if odd:
+        refuse_known(X, name)
     if isinstance(X, Mapping):
         raise TypeError(f"{name} is a {kind}; give its columns as a table, pandas.DataFrame({name})")
     if isinstance(X, Set):
@@ -96,6 +112,27 @@ def check_container(X, name="X"):
             f"row 0 of {name} is a {type(X[0]).__name__}; make a table of such rows with "
             f"sklearn.feature_extraction.DictVectorizer().fit_transform({name}) or pandas.DataFrame({name})"
         )
+    if odd:
+        raise TypeError(f"{name} has the type {kind}, which is no array; give its numbers as an array")
+    if isinstance(X, (list, tuple)) and X and hasattr(type(X[0]), "__getitem__"):
+        check_container(X[0], f"{name}[0]")
+
+
+def refuse_known(X, name):
+    """Refuse objects of other packages whose numbers are elsewhere."""
+    remedy = next((remedy for mark, remedy in REMEDIES_OF_OBJECTS.items() if hasattr(type(X), mark)), None)
+    if remedy is not None:
+        raise TypeError(f"{name} has the type {type(X).__name__}, which is no array; give {remedy.format(name)}")
+
+
+def is_readable(X):
+    """Whether NumPy reads an object as a whole. It walks through the items of other ones, at any cost."""
+    if isinstance(X, (np.ndarray, Sequence, Number, np.generic)) or any(hasattr(type(X), name) for name in PROTOCOLS):
+        return True
+    try:
+        return memoryview(X) is not None
+    except TypeError:
+        return False
 
 
 def check_axes(X, name="X"):
@@ -117,12 +154,16 @@ def check_axes(X, name="X"):
         )
 
 
-def table_of(X, name="X", dtype=TYPES, accept_sparse=True, estimator=None):
-    """The numbers of X as an array or CSR with two axes and at least one row and column, in one of the types."""
+def table_of(X, name="X", dtype=TYPES, accept_sparse=True, estimator=None, own=False):
+    """The numbers of X as an array or CSR with two axes and at least one row and column, in one of the types.
+
+    Dense numbers of other types that float64 holds stay in their ``own``, if the caller converts them tile by tile.
+    """
     with np.errstate(over="ignore"):
         X = numbers_of(X, name)
         check_axes(X, name)
-        if type(X) is np.ndarray and X.size and X.dtype in dtype:  # scikit-learn returns it, after slow tests
+        kept = X.dtype in dtype or (own and X.dtype.kind in "iuf" and X.dtype.itemsize <= 8)
+        if type(X) is np.ndarray and X.size and kept:  # scikit-learn returns it, after slow tests
             return X
         return check_array(
             X, dtype=list(dtype), accept_sparse="csr" if accept_sparse else False, accept_large_sparse=True,
@@ -150,10 +191,17 @@ def array_numbers(X, name, line="row"):
         raise ValueError(f"{name} is masked in {place} and has no number there; fill it, or remove the row")
     try:
         array = np.asarray(X)
-    except ValueError:
-        raise ValueError(
-            f"{name} has rows of different lengths, so it is not an array of numbers; give rows of the same length"
-        ) from None
+    except MemoryError:
+        raise
+    except Exception as error:
+        if isinstance(error, ValueError) and isinstance(X, Sequence):
+            raise ValueError(
+                f"{name} has rows of different lengths, so it is not an array of numbers; give rows of the same length"
+            ) from None
+        raise TypeError(
+            f"{name} has the type {type(X).__name__} and does not convert to an array ({error}); give its numbers "
+            "as an array"
+        ) from error
     if array.dtype.kind in "biuf":
         return array
     if array.dtype.kind == "c":
@@ -203,7 +251,9 @@ def place_of(place, line):
 
 def is_frame(X):
     """Whether X is a data frame of pandas or polars, or a table of Arrow."""
-    by_columns = hasattr(X, "iloc") or hasattr(X, "get_columns") or hasattr(X, "column_names")
+    kind = type(X)  # some objects seem to have every attribute
+    by_columns = hasattr(kind, "iloc") or hasattr(kind, "get_columns")
+    by_columns = by_columns or (hasattr(kind, "column_names") and hasattr(kind, "schema"))
     return by_columns and len(getattr(X, "shape", ())) == 2 and not isinstance(X, np.ndarray)
 
 
@@ -420,12 +470,19 @@ def first_text(X):
     if is_frame(X):
         found = [first_text(np.asarray(column)) for _, column in columns_of(X)]
         return min((each for each in found if each is not None), default=None, key=lambda each: each[0])
-    if sparse.issparse(X) or not hasattr(X, "__iter__") or isinstance(X, NO_ROWS):
+    if sparse.issparse(X) or isinstance(X, NO_ROWS) or not is_readable(X):
+        return None
+    if not isinstance(X, (np.ndarray, Sequence)):
+        try:
+            X = np.asarray(X)
+        except Exception:  # the conversion of another package, whose error is known
+            return None
+    if getattr(X, "ndim", 1) == 0:
         return None
     if getattr(getattr(X, "dtype", None), "kind", "O") in "biufc":
         return None
     for row, cells in enumerate(X):
-        if isinstance(cells, Mapping):
+        if isinstance(cells, Mapping) or (hasattr(cells, "__iter__") and not is_readable(cells)):
             return None
         for cell in [cells] if isinstance(cells, (str, bytes)) or not hasattr(cells, "__iter__") else cells:
             if isinstance(cell, (str, bytes)) and not is_number(cell):

@@ -4,7 +4,7 @@ from numbers import Integral, Real
 
 import numpy as np
 
-from sparsemix._estimator.input.forms import column_numbers
+from sparsemix._estimator.input.forms import check_container, column_numbers
 
 LIMITS = np.iinfo(np.int64)
 
@@ -30,6 +30,8 @@ def integers_of(values, name, remedy, line="row"):
     ValueError
         For other types, and for an entry that is missing, has a fraction, or needs more than 64 bits.
     """
+    if values is not None:
+        check_container(values, name)
     if np.ma.isMaskedArray(values) and np.ma.getmaskarray(values).any():
         refuse(values, np.argwhere(np.ma.getmaskarray(values))[0], "masked", name, remedy, line)
     # Numbers of lists keep their own types: NumPy would round mixed ones to floats.

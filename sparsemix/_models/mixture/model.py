@@ -12,7 +12,6 @@ from sparsemix._models.mixture.candidates import TILE
 from sparsemix._stats.altered import altered
 from sparsemix._stats.families import serial
 from sparsemix._stats.responsibilities import SparseResponsibilities
-from sparsemix._stats.weights import MaximumLikelihoodWeights
 
 LARGEST_SCALE = 1e150  # maximum factor of a prior, so that sums stay finite
 # Maximum numbers of rows and of weights in a tile of sparse rows.
@@ -327,13 +326,13 @@ class VariationalMixture(MixtureModel):
 
 
 class MaximumLikelihoodMixture(MixtureModel):
-    """Expectation maximisation; an empty component keeps its parameters and has weight zero.
+    """Expectation maximisation; an empty component keeps its parameters.
 
     ``evidence_model`` is a VariationalMixture with default priors, which evaluates splits and merges of components.
     """
 
-    def __init__(self, family, reg_covar, *args, **kwargs):
-        super().__init__(family, MaximumLikelihoodWeights(), *args, **kwargs)
+    def __init__(self, family, weights, reg_covar, *args, **kwargs):
+        super().__init__(family, weights, *args, **kwargs)
         self.reg_covar = reg_covar
         self.gaussians = self.evidence_model = None
 

@@ -16,6 +16,7 @@ from sparsemix._estimator.input.forms import check_starts, check_whole, damage_n
 from sparsemix._estimator.input.integers import integers_of
 from sparsemix._estimator.parameters import plain_arguments
 from sparsemix._typing import RowsLike
+from sparsemix.blocks._readers.paths import check_unchanged, state_of
 
 # Bytes of a block by default: large enough that its overhead is negligible, small compared with any memory.
 BLOCK_BYTES = 1 << 26
@@ -150,6 +151,9 @@ class ArrayBlocks(ConsecutiveBlocks):
     def __init__(self, X, rows=None):
         super().__init__(X.shape[0], sum(part.nbytes for part in parts_of(X)[:2]), rows)  # not the few starts of rows
         self._X = X
+        # of maps that the caller cannot write to: some systems note the times of other ones later
+        maps = [found for part in parts_of(X) if (found := map_of(part)) is not None and found.mode in ("r", "c")]
+        self._states = {path: state_of(path) for path in {os.fspath(found.filename) for found in maps}}
 
     @property
     def portable(self):
@@ -158,6 +162,8 @@ class ArrayBlocks(ConsecutiveBlocks):
 
     def _read(self, i):
         start, stop = self._bounds[i], self._bounds[i + 1]
+        for path, state in self._states.items():
+            check_unchanged(path, state)
         if sparse.issparse(self._X):
             return csr_rows(self._X, start, stop)
         return np.asarray(self._X[start:stop])
@@ -166,7 +172,7 @@ class ArrayBlocks(ConsecutiveBlocks):
         if not self.portable:
             return vars(self)
         maps, shape = [described(part) for part in parts_of(self._X)], self._X.shape
-        return {"_X": (maps, shape), "_bounds": self._bounds}
+        return vars(self) | {"_X": (maps, shape)}
 
     def __setstate__(self, state):
         vars(self).update(state)

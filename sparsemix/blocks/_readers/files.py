@@ -13,7 +13,7 @@ from scipy import sparse
 from sparsemix._estimator.input.forms import csr_of
 from sparsemix._typing import FilePath
 from sparsemix.blocks._readers.arrays import Blocks
-from sparsemix.blocks._readers.paths import is_address, open_binary, paths_of
+from sparsemix.blocks._readers.paths import check_unchanged, is_address, open_binary, paths_of, state_of
 
 # Errors of reading damaged archives; a changed byte may also select another compression.
 DAMAGED = (
@@ -40,7 +40,8 @@ def from_npz(paths: FilePath | Sequence[FilePath]) -> Blocks:
     FileNotFoundError
         For a missing path.
     ValueError
-        On reading a block whose file is damaged, contains several arrays, or an array that is not a matrix.
+        On reading a block whose file is damaged, has changed since the call, contains several arrays, or an array that
+        is not a matrix.
 
     Examples
     --------
@@ -63,13 +64,14 @@ class ArchiveBlocks(Blocks):
     portable = True
 
     def __init__(self, paths):
-        self._paths = paths
+        self._paths, self._states = paths, [state_of(path) for path in paths]
 
     def __len__(self):
         return len(self._paths)
 
     def _read(self, i):
         path = self._paths[i]
+        check_unchanged(path, self._states[i])
         try:
             found = array_or_names(path)
         except (FileNotFoundError, PermissionError):

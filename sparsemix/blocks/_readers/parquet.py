@@ -10,7 +10,15 @@ from sparsemix._estimator.input.forms import index_columns, without_index
 from sparsemix._estimator.parameters import plain_arguments
 from sparsemix._typing import FilePath
 from sparsemix.blocks._readers.arrays import Blocks, joined
-from sparsemix.blocks._readers.paths import is_address, named_in_errors, needed, open_binary, paths_of
+from sparsemix.blocks._readers.paths import (
+    check_unchanged,
+    is_address,
+    named_in_errors,
+    needed,
+    open_binary,
+    paths_of,
+    state_of,
+)
 
 
 @plain_arguments
@@ -52,7 +60,8 @@ def from_parquet(
     ImportError
         If pyarrow is missing (``pip install pyarrow``).
     ValueError
-        For missing columns, if ``n_features`` is needed, and for a document whose lines are apart.
+        For missing columns, if ``n_features`` is needed, for a document whose lines are apart, and on reading a file
+        that has changed since the call.
 
     Examples
     --------
@@ -90,7 +99,7 @@ class TableBlocks(Blocks):
     portable = True
 
     def __init__(self, path, columns, strict=False):
-        self._path, self._columns = path, columns
+        self._path, self._columns, self._state = path, columns, state_of(path)
         with named_in_errors(path, "pyarrow"):
             file = self._file()
             names, index = file.schema_arrow.names, index_columns(file.schema_arrow)
@@ -108,6 +117,7 @@ class TableBlocks(Blocks):
         return self._columns or []
 
     def _file(self):
+        check_unchanged(self._path, self._state)
         source = open_binary(self._path) if is_address(self._path) else self._path
         return needed("pyarrow.parquet", "pyarrow").ParquetFile(source)
 

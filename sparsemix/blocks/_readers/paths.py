@@ -37,6 +37,41 @@ def open_binary(path):
     return needed("fsspec").open(path, "rb").open() if is_address(path) else open(path, "rb")
 
 
+# What tells the content of an address that was written again, in the words of file systems of fsspec; the first counts.
+CHANGES = ("ETag", "etag", "LastModified", "last_modified", "Last-Modified", "mtime", "updated", "created")
+
+
+def state_of(path):
+    """Size and time of change of a file or address, which are the same on all machines that see it.
+
+    None if it is not there. Times have microseconds, since some network file systems round them.
+    """
+    try:
+        if not is_address(path):
+            found = os.stat(path)
+            return found.st_size, found.st_mtime_ns // 1000
+        system, inner = needed("fsspec.core", "fsspec").url_to_fs(path)
+        system.invalidate_cache(inner)
+        info = system.info(inner)
+        return info.get("size"), str(next((info[name] for name in CHANGES if info.get(name) is not None), None))
+    except FileNotFoundError:
+        return None
+
+
+def check_unchanged(path, state):
+    """Raise if a file or address is no longer in the state in which its blocks were made; opening it finds it gone."""
+    if state_of(path) not in (state, None):
+        raise changed(path)
+
+
+def changed(path):
+    """The error about a file whose blocks would be others now."""
+    return ValueError(
+        f"{path} has changed since its blocks were made: make the blocks again, and copy files to other machines with "
+        "their times"
+    )
+
+
 def paths_of(paths, ending, is_one=lambda folder: False):  # noqa: ARG005
     """Absolute paths or addresses of all files, in the order of the list, and by name within folders and globs.
 

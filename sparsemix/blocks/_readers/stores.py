@@ -1,6 +1,7 @@
 """Blocks of matrices in HDF5 and Zarr files: AnnData's files of single cells, and plain arrays."""
 
 import os
+import zlib
 from collections.abc import Sequence
 from contextlib import contextmanager
 
@@ -10,9 +11,21 @@ from scipy import sparse
 from sparsemix._estimator.parameters import plain_arguments
 from sparsemix._typing import FilePath
 from sparsemix.blocks._readers.arrays import Blocks, ConsecutiveBlocks, joined
-from sparsemix.blocks._readers.paths import is_address, named_in_errors, needed, open_binary, paths_of
+from sparsemix.blocks._readers.paths import (
+    changed,
+    is_address,
+    named_in_errors,
+    needed,
+    open_binary,
+    paths_of,
+    state_of,
+)
 
 PACKAGES = {"h5ad": "h5py", "zarr": "zarr"}
+# Values that are compared at the beginning, in the middle and at the end of a matrix.
+SAMPLE = 1000
+# Parts of a Zarr array that writing changes: its description, and folders with the chunks of a line.
+DESCRIPTIONS, FOLDERS = ("zarr.json", ".zarray", "data/zarr.json", "data/.zarray"), ("", "c", "data", "data/c")
 
 
 @plain_arguments
@@ -137,6 +150,17 @@ def stores(kind, paths, name, rows):
     return joined(readers)
 
 
+def sums_of(node):
+    """What tells a matrix from another one in its place: shape, types, bounds of rows, and sums of some values."""
+    data = node["data"] if hasattr(node, "keys") else node
+    lines = max(1, SAMPLE // max(1, int(np.prod(data.shape[1:]))))
+    sampled = [data[at : at + lines] for at in (0, data.shape[0] // 2, max(0, data.shape[0] - lines))]
+    sums = [zlib.crc32(np.ascontiguousarray(part)) for part in sampled]
+    if data is not node:
+        sums += [zlib.crc32(np.ascontiguousarray(node["indptr"][:])), *np.asarray(node.attrs["shape"]).tolist()]
+    return [data.shape, str(data.dtype), *sums]
+
+
 def text(value):
     """A name that may be stored as bytes."""
     return value.decode() if isinstance(value, bytes) else str(value)
@@ -149,8 +173,11 @@ class StoreBlocks(ConsecutiveBlocks):
 
     def __init__(self, kind, path, name, rows):
         self._kind, self.path, self._name = kind, path, name
+        self._state = self._state_now()
         with named_in_errors(path, PACKAGES[kind]), self._opened() as root:
-            self._indptr, self._shape, n_bytes = self._look(self._member(root))
+            node = self._member(root)
+            self._indptr, self._shape, n_bytes = self._look(node)
+            self._sums = sums_of(node)
             self.n_columns = self._shape[1]
             self.genes = self._names(root)
         super().__init__(self._shape[0], n_bytes, rows)
@@ -187,6 +214,21 @@ class StoreBlocks(ConsecutiveBlocks):
             raise ValueError(f"{self.path} has {len(node.shape)} dimensions; give rows and columns")
         return None, tuple(node.shape), node.dtype.itemsize * node.shape[0] * node.shape[1]
 
+    def _state_now(self):
+        """States of the file, or of the parts of a folder that writing the matrix changes."""
+        if self._kind == "h5ad" or (not is_address(self.path) and os.path.isfile(self.path)):
+            return [state_of(self.path)]
+        place = self.path if self._name is None else f"{self.path}/{self._name}"
+        return [state_of(f"{place}/{part}") for part in DESCRIPTIONS + (() if is_address(self.path) else FOLDERS)]
+
+    def _check(self, node):
+        """Raise if the matrix has changed; other results may have been written to the store."""
+        state = self._state_now()
+        if state != self._state:
+            if sums_of(node) != self._sums:
+                raise changed(self.path)
+            self._state = state
+
     def _names(self, root):
         """Names of the columns in an AnnData store; None if it has none."""
         place = "raw/var" if self._name is not None and self._name.startswith("raw/") else "var"
@@ -219,6 +261,7 @@ class StoreBlocks(ConsecutiveBlocks):
         start, stop = self._bounds[i : i + 2]
         with named_in_errors(self.path, PACKAGES[self._kind]), self._opened() as root:
             node = self._member(root)
+            self._check(node)
             if self._indptr is None:
                 return np.asarray(node[start:stop])
             indptr = self._indptr[start : stop + 1]

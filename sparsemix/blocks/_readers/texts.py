@@ -1,5 +1,6 @@
 """Blocks of text files with one document per line; a vectorizer counts the words of a block when it is first read."""
 
+import codecs
 import io
 import os
 import shutil
@@ -16,8 +17,8 @@ from sparsemix._estimator.parameters import plain_arguments
 from sparsemix._estimator.writing import local_path, replacing
 from sparsemix._typing import FilePath, Folder
 from sparsemix.blocks._readers.arrays import Blocks
-from sparsemix.blocks._readers.paths import open_binary, paths_of
-from sparsemix.datasets._files import unpacked
+from sparsemix.blocks._readers.paths import check_unchanged, open_binary, paths_of, state_of
+from sparsemix.datasets._files import in_utf8, unpacked
 
 # Bytes per call that skips decompressed text.
 PIECE = 1 << 20
@@ -35,9 +36,10 @@ def from_text(
     Parameters
     ----------
     paths : path-like or list of path-like
-        UTF-8 files, folders of ``.txt`` files, globs, and addresses such as ``s3://bucket/x.txt`` (needs fsspec). Files
-        may be compressed by gzip, bzip2, xz or Zstandard. To read a block, a compressed file is decompressed from its
-        first byte to that block, so decompress large files first.
+        Files in UTF-8, or in UTF-16 or UTF-32 with a byte order mark; folders of ``.txt`` files, globs, and addresses
+        such as ``s3://bucket/x.txt`` (needs fsspec). Files may be compressed by gzip, bzip2, xz or Zstandard. To read a
+        block, a file that is compressed, or is not in UTF-8, is decoded from its first byte to that block, so convert
+        large files first. Reading a file that has changed since the call raises ValueError.
     vectorizer : object
         Fitted; its ``transform(texts)`` returns counts, as in ``CountVectorizer``. It can be fitted to an open file,
         which is read line by line.
@@ -78,7 +80,7 @@ class TextBlocks(Blocks):
     def __init__(self, paths, vectorizer, lines, cache=None):
         if lines < 1:
             raise ValueError(f"lines is {lines}; give at least 1 line per block")
-        self._vectorizer = vectorizer
+        self._vectorizer, self._states = vectorizer, {path: state_of(path) for path in paths}
         self._places = [place for path in paths for place in places_of(path, lines)]
         self._cache = folder_of(cache)  # pickled copies use it where they see it, and only this object removes it
         if self._cache is not None:
@@ -95,9 +97,13 @@ class TextBlocks(Blocks):
     def texts(self, i):
         """Lines of a block."""
         path, start, n = self._places[i]
+        check_unchanged(path, self._states[path])
         with open_text(path) as file:
             skip(file, start)
-            return [file.readline().rstrip(b"\r\n").decode("utf-8", errors="replace") for _ in range(n)]
+            found = [file.readline().rstrip(b"\r\n") for _ in range(n)]
+        check_unchanged(path, self._states[path])  # a file that is cut now has had empty lines
+        found[0] = found[0] if start else found[0].removeprefix(codecs.BOM_UTF8)
+        return [line.decode("utf-8", errors="replace") for line in found]
 
     def _read(self, i):
         if self._cache is None:
@@ -143,13 +149,13 @@ def folder_of(cache):
 
 @contextmanager
 def open_text(path):
-    """A file or an address, decompressed, open for reading bytes."""
+    """A file or an address, decompressed and in UTF-8, open for reading bytes."""
     with open_binary(path) as file, unpacked(file if hasattr(file, "peek") else io.BufferedReader(file), path) as text:
-        yield text
+        yield in_utf8(text)
 
 
 def skip(file, n_bytes):
-    """Move forward in a file that was opened; those of zstandard cannot seek."""
+    """Move forward in a file that was opened; decompressed and decoded ones cannot seek."""
     if file.seekable():
         file.seek(n_bytes)
         return
@@ -164,6 +170,11 @@ def places_of(path, lines):
         for line in file:
             at += len(line)
             n += 1
+            if b"\0" in line:
+                raise ValueError(
+                    f"{path} is not text in UTF-8: document {n} of block {len(places)} has zero bytes; convert it to "
+                    "UTF-8, or begin it with a byte order mark if it is UTF-16"
+                )
             if n == lines:
                 places.append((path, start, n))
                 start, n = at, 0

@@ -17,7 +17,7 @@ class SparseMultinomialMixture(LinearEstimator):
     """Mixture of multinomial distributions: one cluster for each document, from its word counts.
 
     Use it for short texts with one subject (titles, messages, queries); longer texts have several, which a topic model
-    separates. A fit uses nearly all ``n_components``, whatever the prior of the weights; ``word_prior=1.0`` leaves most
+    separates. By "em" a fit uses nearly all ``n_components``, whatever their weights; ``word_prior=1.0`` leaves most
     unneeded components empty. The responsibilities of a document have at most ``n_nonzero`` entries, and sparse counts
     stay sparse.
 
@@ -45,7 +45,7 @@ class SparseMultinomialMixture(LinearEstimator):
         Dirichlet parameter of each word in each component. Lower it for components of fewer words.
     weight_concentration_prior : float, default=None
         Dirichlet parameter of each component's weight (VB). None means 1 / K. Raise it for more even weights.
-        Infinity keeps all weights at 1 / K.
+        Infinity keeps all weights at 1 / K, also for "em", which refuses other numbers.
     init_params : str, array-like of shape (n_components, n_features) or dict, default="k-means++"
         Initialisation: "k-means++" seeds with documents that are far apart in likelihood, and then merges two
         components and splits another one while that raises the likelihood of a subset of the rows; "random_from_data"

@@ -62,7 +62,7 @@ class SparseVonMisesFisherMixture(LinearEstimator):
         it computes all weights. Predictions and scores are always exact.
     weight_concentration_prior : float, default=None
         Dirichlet parameter of each component's weight (VB). None means 1 / K. Raise it for more even weights.
-        Infinity keeps all weights at 1 / K.
+        Infinity keeps all weights at 1 / K, also for "em", which refuses other numbers.
     init_params : str, array-like of shape (n_components, n_features) or dict, default="k-means++"
         Initialisation: "k-means++" seeds with rows that are far apart in cosine, and then merges two components and
         splits another one while that raises the likelihood of a subset of the rows; "random_from_data" seeds with

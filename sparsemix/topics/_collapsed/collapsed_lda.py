@@ -197,6 +197,7 @@ class CollapsedLDA(TopicPredictMixin, SparsemixEstimator):
     5
     """
 
+    _unread = {"inference": dict.fromkeys(set(MODELS) - {"gibbs"}, ("burn_in", "thin"))}  # noqa: RUF012
     _parameter_constraints: dict = {  # noqa: RUF012
         **OF_TOPICS,
         "inference": [StrOptions(set(MODELS))],

@@ -2,11 +2,18 @@
 
 import re
 from datetime import date, datetime
+from decimal import Decimal
+from numbers import Real
 
 import numpy as np
 
 # A text of ISO 8601 from the month on: a text of four digits alone may be any code. The time zone is left out.
 ISO = re.compile(r"(\d{4}-\d\d(?:-\d\d)?)|(\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?)(?:Z|[+-]\d\d:?\d\d)?")
+
+
+def power_of_two(sizes):
+    """The power of two at or below each number, one for zero: division by it changes no digit."""
+    return np.where(sizes > 0, np.ldexp(1.0, np.frexp(sizes)[1] - 1), 1.0)
 
 
 def years_of(dates):
@@ -18,7 +25,9 @@ def years_of(dates):
 
 
 def as_numbers(column):
-    """A column of pandas without missing values: dates as years and durations as days, other columns as they are."""
+    """A column of pandas without missing values: numbers of any kind, dates as years, durations as days, or others."""
+    if getattr(column.dtype, "byteorder", "=") not in "=|":  # pandas takes the machine's only
+        column = column.astype(column.dtype.newbyteorder("="))
     if str(column.dtype).startswith("period"):
         column = column.dt.to_timestamp()
     is_arrow = "[pyarrow]" in str(column.dtype)  # its values are those of Python
@@ -28,8 +37,12 @@ def as_numbers(column):
         return column.to_numpy("timedelta64[us]") / np.timedelta64(1, "D")
     if column.dtype.kind not in "OM" or hasattr(column, "cat"):
         return column
+    values = column.tolist()
+    if all(isinstance(value, Real | Decimal) and not isinstance(value, bool) for value in values):
+        numbers = np.array(values)
+        return numbers.astype(np.float64) if numbers.dtype.kind == "O" else numbers
     moments = []
-    for value in column:
+    for value in values:
         if (moment := moment_of(value)) is None:
             return column
         moments.append(moment)

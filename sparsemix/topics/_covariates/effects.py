@@ -146,7 +146,7 @@ def check_documents(model, X):
 
 
 class Regression:
-    """Least squares of drawn proportions on a design, with covariances for unequal variances (HC3)."""
+    """Least squares of drawn proportions on the standardised columns of a design, with covariances (HC3)."""
 
     def __init__(self, design, weights=None):
         root = np.ones(len(design.rows)) if weights is None else np.sqrt(weights / weights.mean())
@@ -156,12 +156,12 @@ class Regression:
         self.solve = np.linalg.solve(r @ design.scale, q.T * root)
         if leverage.max() > MOST_LEVERAGE:
             row = leverage.argmax()
-            sizes = np.abs(self.solve[:, row]) * np.abs(design.rows).max(axis=0)
+            sizes = np.abs(self.solve[:, row])
             raise ValueError(
                 f"row {design.kept[row]} of table decides the coefficient {design.columns[sizes.argmax()]!r} alone, "
                 "which then has no standard error; join its level with another one, or leave the row out"
             )
-        self.rows, self.scale = design.rows, 1.0 / (1.0 - leverage)
+        self.rows, self.scale = design.standard(design.rows), 1.0 / (1.0 - leverage)
         self.coefficients, self.covariances = [], []
 
     def add(self, chain):
@@ -186,7 +186,7 @@ class TopicEffects:
     design : Design
         The covariates and their columns.
     coefficients : ndarray of shape (n_draws, n_terms, n_components)
-        Coefficients of each draw of the proportions.
+        Coefficients of each draw of the proportions, for standardised columns.
     covariances : ndarray of shape (n_draws, n_components, n_terms, n_terms)
         Their covariances.
     level : float
@@ -217,7 +217,7 @@ class TopicEffects:
     def __init__(self, design: Any, coefficients: Any, covariances: Any, level: float) -> None:
         self.design, self.level, self.terms = design, level, design.columns
         self.coefficients, self.covariances = coefficients, covariances
-        self.estimates = coefficients.mean(axis=0)
+        self.estimates = self._of_terms().mean
 
     def table(self, topic: int | None = None) -> list[dict[str, Any]]:
         """Coefficients with standard errors and intervals.
@@ -232,7 +232,7 @@ class TopicEffects:
         rows : list of dict
             With "topic", "term", "estimate", "std", "low" and "high"; ``pandas.DataFrame(rows)`` shows them.
         """
-        found = self._pooled(np.eye(len(self.terms)))
+        found = self._of_terms()
         topics = range(self.estimates.shape[1]) if topic is None else [self._known(topic)]
         return [
             {"topic": int(k), "term": term, **entry(found, (p, k))} for k in topics for p, term in enumerate(self.terms)
@@ -252,7 +252,7 @@ class TopicEffects:
             With ``mean``, ``std``, ``low`` and ``high``, arrays of shape (n_rows, n_components). The regression is
             linear, so intervals may reach below 0 or above 1.
         """
-        return self._pooled(self.design.matrix(table))
+        return self._pooled(self.design.standard(self.design.matrix(table)))
 
     def contrast(self, table: Any, other: Any) -> list[dict[str, Any]]:
         """Difference of expected proportions: the mean over the rows of a table less that of another one.
@@ -267,8 +267,8 @@ class TopicEffects:
         rows : list of dict
             With "topic", "estimate", "std", "low" and "high", one for each topic.
         """
-        difference = self.design.matrix(table).mean(axis=0) - self.design.matrix(other).mean(axis=0)
-        found = self._pooled(difference[None])
+        means = (self.design.standard(self.design.matrix(each)).mean(axis=0) for each in (table, other))
+        found = self._pooled(np.subtract(*means)[None])
         return [{"topic": k, **entry(found, (0, k))} for k in range(self.estimates.shape[1])]
 
     def _known(self, topic):
@@ -283,7 +283,7 @@ class TopicEffects:
         for name in self.design.names:
             first, *later = self.design.points(name, 2)[0]
             for value in later[:MOST_LEVELS]:
-                label = f"{name}: {shown(value)} less {shown(first)}"
+                label = f"{name}: {shown(value, first)} less {shown(first, value)}"
                 yield label, self.contrast({name: [value]}, {name: [first]})
 
     def _curves(self, n_points):
@@ -291,10 +291,18 @@ class TopicEffects:
         for name in self.design.names:
             values, is_curve = self.design.points(name, n_points)
             if is_curve:
-                yield name, [shown(values[0]), shown(values[-1])], self.predict({name: values})
+                ends = values[0], values[-1]
+                yield name, [shown(*ends), shown(*reversed(ends))], self.predict({name: values})
+
+    def _of_terms(self):
+        """Means, standard errors and intervals of the coefficients of the columns as they are."""
+        rows, unit = np.eye(len(self.terms)), self.design.unit
+        if "Intercept" in self.terms:  # all columns are zero there
+            rows[self.terms.index("Intercept")] -= self.design.center / unit
+        return Bunch(**{name: values / unit[:, None] for name, values in self._pooled(rows).items()})
 
     def _pooled(self, rows):
-        """Means, standard errors and intervals of rows @ coefficients, by Rubin's rules."""
+        """Means, standard errors and intervals of rows @ coefficients, by Rubin's rules. Rows are standardised."""
         values = rows @ self.coefficients
         within = np.einsum("np,kpq,nq->nk", rows, self.covariances.mean(axis=0), rows)
         n_draws, free = len(values), len(self.design.rows) - len(self.terms)
@@ -311,9 +319,12 @@ class TopicEffects:
         return f"<TopicEffects of {self.estimates.shape[1]} topics on {', '.join(self.terms)}>"
 
 
-def shown(value):
-    """A value of a covariate in a label: a number in short."""
-    return f"{value:.6g}" if isinstance(value, int | float) else str(value)
+def shown(value, other=None):
+    """A value of a covariate in a label: a number in short, with the digits that tell it from another one."""
+    if not isinstance(value, int | float):
+        return str(value)
+    enough = (digits for digits in range(6, 17) if other is None or f"{value:.{digits}g}" != f"{other:.{digits}g}")
+    return f"{value:.{next(enough, 17)}g}"
 
 
 def entry(found, at):

@@ -1,6 +1,7 @@
 """Design matrices of formulas such as ``party + s(year)``, and of new values of the same covariates."""
 
 import ast
+import keyword
 import re
 import warnings
 from numbers import Integral
@@ -8,17 +9,20 @@ from numbers import Integral
 import numpy as np
 from sklearn.preprocessing import SplineTransformer
 
-from sparsemix.topics._covariates.columns import as_numbers
+from sparsemix.topics._covariates.columns import as_numbers, power_of_two
 
 # Largest number of columns of a spline by default, as in R's stm.
 SPLINE_COLUMNS = 10
 DEGREE = 3
 # Kinds of columns that are numbers.
 NUMBERS = "iuf"
-# A column whose part outside the columns before it is smaller is a combination of these.
-INDEPENDENT = 1e-8
-# A name that is no identifier is in backticks.
-QUOTED = re.compile("`([^`]*)`")
+# A column whose part outside the columns before it is smaller is a combination of these. The second bound exceeds the
+# rounding of values, relative to the column with its mean.
+INDEPENDENT, ROUNDED = 1e-8, 16 * np.finfo(float).eps
+# A name that is no identifier is in backticks, and a text in quotes.
+QUOTED = re.compile(r"""("(?:\\"|[^"])*"|'(?:\\'|[^'])*')|`([^`]*)`""")
+# Follows a keyword of Python, since formulaic replaces names that are no identifiers only.
+MARK = "\u200b"
 # Names in formulas that have attributes, and are no variables.
 MODULES = {"np", "contr"}
 
@@ -66,25 +70,55 @@ def spline(values, df=None, *, _state=None, **unknown):
 def read_formula(formula):
     """A formula as formulaic's, and the names of its variables; raises if it is wrong."""
     formulaic = needed("formulaic")
+    if not isinstance(formula, str):
+        raise ValueError(f"formula is a {type(formula).__name__}; give a text such as 'party + s(year)'")
+    if "" in quoted_names(formula):
+        raise ValueError(f"formula {formula!r} has backticks without a name; write the name of a column between them")
     try:
-        parsed = formulaic.Formula(formula)
+        parsed = formulaic.Formula(QUOTED.sub(lambda found: found[1] or f"`{marked(found[2])}`", formula))
         if not isinstance(parsed, formulaic.SimpleFormula):
             raise ValueError(f"formula is {formula!r}; give its right-hand side only, such as 'party + s(year)'")
-        return parsed, set().union(*(variables_of(factor) for term in parsed for factor in term.factors))
+        return parsed, set().union(*map(variables_of, factors_of(parsed)))
     except (formulaic.errors.FormulaicError, SyntaxError) as error:
         raise ValueError(f"formula {formula!r} cannot be read; give one such as 'party + s(year)'") from error
 
 
+def quoted_names(text):
+    """The names in backticks."""
+    return {name for quotes, name in QUOTED.findall(text) if not quotes}
+
+
+def marked(name):
+    """A name as formulaic can read it in backticks."""
+    return name + MARK if keyword.iskeyword(name) else name
+
+
+def with_marks(frame):
+    """A data frame that also has the columns of keywords under their marked names."""
+    return frame.assign(**{marked(name): frame[name] for name in frame.columns})
+
+
 def variables_of(factor):
     """Names of the variables of a factor. Those that formulaic finds lack the arguments of its stateful functions."""
+    expression = factor.expr.replace(MARK, "")
     if factor.eval_method.value != "python":
-        return {factor.expr} if factor.eval_method.value == "lookup" else set()
-    nodes = list(ast.walk(ast.parse(QUOTED.sub("0", factor.expr), mode="eval")))
+        return {expression} if factor.eval_method.value == "lookup" else set()
+    nodes = list(ast.walk(ast.parse(QUOTED.sub(lambda found: found[1] or "0", expression), mode="eval")))
     called = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
     attributes = (node.value for node in nodes if isinstance(node, ast.Attribute))
     others = called | {id(value) for value in attributes if isinstance(value, ast.Name) and value.id in MODULES}
     names = {node.id for node in nodes if isinstance(node, ast.Name) and id(node) not in others}
-    return names | set(QUOTED.findall(factor.expr))
+    return names | quoted_names(expression)
+
+
+def factors_of(formula):
+    """All factors of a formula."""
+    return (factor for term in formula for factor in term.factors)
+
+
+def levelled_by(factor):
+    """Names of the variables whose values name levels, as those of C(year)."""
+    return variables_of(factor) if re.match(r"C\s*\(", factor.expr) else set()
 
 
 class Design:
@@ -96,7 +130,7 @@ class Design:
     def __init__(self, formula, table, used=None, numbers=None):
         formulaic = needed("formulaic")
         parsed, names = read_formula(formula)
-        self.names = sorted(names)
+        self.names, self.levelled = sorted(names), set().union(*map(levelled_by, factors_of(parsed)))
         if not self.names:
             raise ValueError(f"formula is {formula!r}, which has no covariate; name a column of table")
         frame = self.frame(table)
@@ -110,18 +144,19 @@ class Design:
         if constant := [name for name, column in self.values.items() if column.nunique() < 2]:
             raise ValueError(f"column {constant[0]!r} of table has one value; leave it out of formula")
         self.typical = {name: typical_value(column) for name, column in self.values.items()}
-        frame, options = frame.assign(**self.values), {"output": "numpy", "na_action": "ignore"}
+        frame, options = with_marks(frame.assign(**self.values)), {"output": "numpy", "na_action": "ignore"}
         matrix = self.build(lambda: formulaic.model_matrix(parsed, frame, context=functions(), **options))
-        self.spec, self.columns = matrix.model_spec, list(matrix.model_spec.column_names)
+        self.spec, self.columns = matrix.model_spec, [name.replace(MARK, "") for name in matrix.model_spec.column_names]
         self.coded = set().union(*map(variables_of, self.spec.factor_contrasts))  # in categories, as C(year)
         self.rows = self.finite(matrix, self.kept)
+        self.center, self.unit = self.standards()
         self.orthogonal, self.scale = self.factors()
 
     def matrix(self, table):
         """The design matrix of a table of new values; covariates that it lacks have their typical value."""
         if unknown := columns_of(table) - set(self.names):
             raise ValueError(f"table has a column {min(unknown)!r}, which the formula does not read; leave it out")
-        frame = self.frame(table, self.typical)
+        frame = with_marks(self.frame(table, self.typical))
         matrix = self.build(lambda: self.spec.get_model_matrix(frame, context=functions()))
         return self.finite(matrix, range(len(frame)))
 
@@ -146,7 +181,10 @@ class Design:
             if lacks.any():
                 row = int(np.flatnonzero(lacks)[0])
                 raise ValueError(f"column {name!r} of table has no value in row {row}; give one or leave the row out")
-            frame[name] = with_used_levels(as_numbers(column) if default is None else self.like_before(name, column))
+            column = as_numbers(column) if default is None else self.like_before(name, column)
+            # sums and powers of integers, and logarithms of short types, are rounded or wrapped
+            is_number = column.dtype.kind in NUMBERS and name not in self.levelled
+            frame[name] = column.astype(np.float64) if is_number else with_used_levels(column)
         return frame
 
     def like_before(self, name, column):
@@ -185,7 +223,7 @@ class Design:
             raise ValueError(f"covariate is {name!r}; give one of {', '.join(map(repr, self.names))}")
         column = self.values[name]
         if column.dtype.kind in NUMBERS and name not in self.coded:
-            return column.min() + (column.max() - column.min()) * np.linspace(0, 1, n_points), True
+            return between(float(column.min()), float(column.max()), n_points), True
         return column.drop_duplicates().sort_values(), False
 
     def build(self, make):
@@ -201,20 +239,42 @@ class Design:
                 # the cause is shorter than formulaic's message around it
                 raise ValueError(f"the formula cannot be computed from table: {error.__cause__ or error}") from error
 
+    def standards(self):
+        """Means of the columns, zeros without an intercept, and powers of two near what is left of them.
+
+        Large numbers that hardly differ, such as identifiers, then keep their digits, and no square is out of range.
+        """
+        size = power_of_two(np.abs(self.rows).max(axis=0))
+        center = (self.rows / size).mean(axis=0) * size if "Intercept" in self.columns else np.zeros(len(size))
+        center[[name == "Intercept" for name in self.columns]] = 0.0
+        return center, power_of_two(np.abs(self.rows - center).max(axis=0))
+
+    def standard(self, rows):
+        """Rows of standardised columns."""
+        return (rows - self.center) / self.unit
+
     def factors(self):
-        """Q and R; raises unless the rank is P."""
+        """Q and R of the standardised columns; raises unless the rank is P."""
         n, n_columns = self.rows.shape
         if n <= n_columns:
             raise ValueError(f"formula has {n_columns} coefficients for {n} documents; give more documents")
-        q, r = np.linalg.qr(self.rows)
-        small = np.abs(np.diag(r)) <= INDEPENDENT * np.linalg.norm(self.rows, axis=0)
+        columns = self.standard(self.rows)
+        q, r = np.linalg.qr(columns)
+        rounding = ROUNDED * np.linalg.norm(self.rows / self.unit, axis=0)
+        small = np.abs(np.diag(r)) <= np.maximum(INDEPENDENT * np.linalg.norm(columns, axis=0), rounding)
         if small.any():
             name = self.columns[int(np.flatnonzero(small)[0])]
             raise ValueError(
                 f"the column {name!r} of the formula is constant or a combination of the columns before it; leave out "
-                "one of these terms"
+                "one of these terms, or subtract the mean of large numbers, as center(x) does"
             )
         return q * np.sqrt(n), r / np.sqrt(n)
+
+
+def between(low, high, n_points):
+    """Points from low to high, both exactly: splines refuse a point that rounding puts outside of them."""
+    share = np.linspace(0, 1, n_points)
+    return np.clip(low * (1 - share) + high * share, low, high)  # high - low may be infinite
 
 
 def columns_of(table):

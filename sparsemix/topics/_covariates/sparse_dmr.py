@@ -23,6 +23,7 @@ from sparsemix._typing import Folder, RowsLike, Seed, Weights
 from sparsemix.metrics._completion import hidden_tokens, per_token
 from sparsemix.topics._collapsed import assemble_stochastic
 from sparsemix.topics._collapsed.stochastic_topics import StochasticTopics
+from sparsemix.topics._covariates.columns import power_of_two
 from sparsemix.topics._parameters import FIXED_ONLINE, OF_ONLINE
 
 NO_STREAM = (
@@ -366,7 +367,8 @@ class SparseDMR(StochasticTopics):
         share = np.ones(len(values)) if documents.sample_weight is None else documents.sample_weight
         share = share / share.sum()
         self._center = share @ values
-        spread = np.sqrt(share @ (values - self._center) ** 2)
+        unit = power_of_two(np.abs(values - self._center).max(axis=0, initial=0.0))  # no square is out of range
+        spread = np.sqrt(share @ ((values - self._center) / unit) ** 2) * unit
         binary = np.array([len(np.unique(column)) <= 2 for column in values.T], dtype=bool)
         self._scale = np.where(binary | (spread == 0.0), 1.0, spread)
         self._given_covariates = values, documents.sample_weight

@@ -14,17 +14,12 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
 
-from sparsemix.datasets._files import ENDINGS, HEAD, open_packed
+from sparsemix.datasets._files import ENDINGS, HEAD, marked_encoding, open_packed
 
 # Marks of files that are no text, with their places, and the endings of such files.
 NO_TEXT = {
     (b"%PDF", 0): ".pdf", (b"PK\x03\x04", 0): ".docx, .epub, .xlsx or .zip", (b"{\\rtf", 0): ".rtf",
     (b"ustar", 257): ".tar",
-}  # fmt: skip
-# Byte order marks. UTF-32 comes before UTF-16, whose mark is a prefix of its mark.
-MARKS = {
-    codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF32_LE: "utf-32", codecs.BOM_UTF32_BE: "utf-32",
-    codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16",
 }  # fmt: skip
 # Characters of a line; longer input is not text, or is a decompression bomb. Bytes that are read at once.
 LONGEST_LINE, PIECE = 1 << 26, 1 << 20
@@ -69,7 +64,7 @@ def open_text(path, encoding):
     encoding = encoding_of(path, encoding)
     with open_packed(path) as file:
         head = file.peek(HEAD)[:HEAD]
-        encoding = next((called for mark, called in MARKS.items() if head.startswith(mark)), encoding)
+        encoding = marked_encoding(file) or encoding
         if ending := next((ending for mark, ending in NO_TEXT.items() if head.startswith(*mark)), None):
             raise ValueError(f"{path} is not text, but begins like a {ending} file; give it that ending.")
         if "\0" in head.decode(encoding, errors="replace"):

@@ -12,7 +12,7 @@ from sparsemix._commands.reading.formats.records import NOT_READ, Document, firs
 from sparsemix._commands.reading.formats.tables import read_excel, read_json, read_parquet, read_table
 from sparsemix._commands.reading.formats.xml import read_xml
 
-# Without --glob, a folder's files with this ending are read; if there are none, all files that hold text.
+# Texts of a folder whose name tells no other kind.
 PLAIN = ".txt"
 ARCHIVES = (".zip", ".tar", ".tgz", ".tbz2", ".txz", ".7z", ".rar")
 
@@ -46,9 +46,11 @@ def read_folder(path, *, glob, encoding, fields, tally):
     """
     files = files_of(path, glob)
     others = Counter(file.suffix.lower() or file.name for file in set(seen_files(path, "*")).difference(files))
+    kinds = Counter(Path(unpacked_name(file)).suffix or file.name for file in files)
+    if len(kinds) > 1:
+        tally.facts["files"] = f"{numbers_of_endings(kinds)} (--glob '*{max(kinds, key=kinds.get)}' reads one kind)"
     if others:
-        some = ", ".join(f"{-n:,} {ending}" for n, ending in sorted((-n, ending) for ending, n in others.items()))
-        tally.facts["files not read"] = f"{some} (--glob '*' reads all files that hold text)"
+        tally.facts["files not read"] = f"{numbers_of_endings(others)} (--glob '*' reads all files that hold text)"
     by_folder = fields.group == "folder"
     within = replace(fields, group=None) if by_folder else fields
     n, first = 0, None
@@ -66,6 +68,11 @@ def read_folder(path, *, glob, encoding, fields, tally):
             yield Document("", name, file=name, missing=NOT_READ)
     if first is not None and not n:
         raise first
+
+
+def numbers_of_endings(counts):
+    """The numbers of files, most frequent ending first."""
+    return ", ".join(f"{-n:,} {ending}" for n, ending in sorted((-n, ending) for ending, n in counts.items()))
 
 
 def read_file(path, kind, *, name=None, **options):
@@ -90,9 +97,11 @@ def files_of(path, glob=None):
         if glob is not None:
             files = seen_files(path, glob, *(glob + ending for ending in ENDINGS))
         else:
-            found = seen_files(path, "*")
-            files = [file for file in found if unpacked_name(file).endswith(PLAIN)]
-            files = files or [file for file in found if kind_of_file(file) in HOLD_TEXT]
+            found = {file: kind_of_file(file) for file in seen_files(path, "*")}
+            plain = [file for file, kind in found.items() if kind == "text" or unpacked_name(file).endswith(PLAIN)]
+            texts = {without_endings(file) for file in plain}  # a paper and its text are one document
+            more = [file for file, kind in found.items() if kind in EXTRACTED and without_endings(file) not in texts]
+            files = sorted(plain + more)
     except (NotImplementedError, ValueError) as error:
         raise ValueError(f"--glob {glob!r} is not a pattern for files inside a folder ({error}).") from error
     if not files:
@@ -100,6 +109,11 @@ def files_of(path, glob=None):
         has = ", ".join(sorted({file.suffix.lower() or file.name for file in seen_files(path, "*")})[:5]) or "no files"
         raise ValueError(f"{path} has no file that {pattern} (it has {has}); give another pattern with --glob.")
     return files
+
+
+def without_endings(file):
+    """The path of a file without its ending, and that of a compressed one."""
+    return file.with_name(Path(unpacked_name(file)).stem)
 
 
 def seen_files(path, *patterns):
@@ -137,5 +151,5 @@ READERS = {
     "mail": (read_mail, (".eml", ".mbox")),
     "other": (refuse, (*ARCHIVES, ".doc", ".odt", ".odp", ".ppt", ".pptx", ".rtf", ".xls", ".ods")),
 }  # fmt: skip
-# Kinds of files that a folder without *.txt is searched for: texts, no tables.
-HOLD_TEXT = ("text", "document", "xml", "mail")
+# Kinds of files whose texts are extracted; tables and records are no texts.
+EXTRACTED = ("document", "xml", "mail")

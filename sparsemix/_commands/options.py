@@ -1,7 +1,24 @@
-"""Options of the command ``sparsemix topics``."""
+"""Options of all commands, without the packages that the commands need: so --help and errors of options come at once.
+"""
 
-from sparsemix._commands.console import count_or_fraction, fraction, n_threads, not_negative, positive, seed
-from sparsemix._commands.reading.corpus import KINDS
+import sys
+from importlib import import_module
+
+from sparsemix._commands.console import (
+    count_or_fraction,
+    fraction,
+    n_threads,
+    not_negative,
+    positive,
+    quiet_interrupts,
+    seed,
+)
+
+# Formats of corpora.
+KINDS = (
+    "auto", "folder", "lines", "text", "json", "csv", "parquet", "excel", "document", "xml", "mail", "other",
+    "uci", "npz",
+)  # fmt: skip
 
 # Epochs without --max-iter: None follows the length of documents; and if --seconds ends the fit.
 MAX_ITER = {"SparseSCVB0LDA": None, "SparseLDA": 50, "SkipGramTopicModel": 20}
@@ -11,16 +28,81 @@ MAX_HELD_OUT = 1000
 # documents, and 100. On documentation of 4,600, 65,000 and 576,000 words this gives 8, 32 and 95 topics, all distinct;
 # twice as many for 65,000 words contain copies.
 ROOT_OF_A_TOPIC, DOCUMENTS_OF_A_TOPIC, MOST_TOPICS = 8, 5, 100
-USAGE = "%(prog)s PATH [options]"
-DESCRIPTION = """Learn topics from PATH and write a report, tables and the model to the folder --output. PATH is a
+TOPICS_USAGE = "%(prog)s PATH [options]"
+TOPICS = """Learn topics from PATH and write a report, tables and the model to the folder --output. PATH is a
 folder of texts, a text file with one document per line, a table or records, mail, a page, book or paper (some need
 pip install "sparsemix[texts]"), word counts, or - for standard input. Files may be compressed by gzip, bzip2 or xz.
 model.joblib is a scikit-learn pipeline that gives the topics of new texts. Ctrl-C stops the fit after the last complete
-epoch and writes the outputs; a second Ctrl-C leaves no outputs."""
+epoch and writes the outputs; a second Ctrl-C leaves no outputs. SIGTERM does the same, and the exit status is 143."""
 # What --estimator chooses from, and the options that only some of them have.
 ESTIMATORS = {"SparseSCVB0LDA": (), "SparseLDA": ("n_nonzero",), "SkipGramTopicModel": ("window",)}
 # Estimators of word sequences.
 IN_ORDER = ("SkipGramTopicModel",)
+
+
+REPORT = """Write the report of an earlier run again, with names for its topics. FILE is a table with the columns
+topic and name; the button of the report saves one. Topics of one name are shown as one. The names go to report.html,
+all tables, and the attribute topic_names_ of the pipeline in the model file. Topics without a name lose theirs.
+--merge also adds up the topics of one name in the model, without a fit. The model then has fewer topics: a merged topic
+has the smallest number of its parts, and later topics move up, so save the names again before the next change. Shares
+in the report and tables are sums of the written ones, which leave out shares below 1 % of a document; those that the
+merged model gives to a text differ by some percent, and by much more if the topics have few words in common. The words
+of a merged topic are chosen from those of the report.
+Its coherence, stability and changes of words need the texts and are left out. Scores are those of the topics before."""
+
+
+def add_parsers(commands):
+    """Add the subcommands."""
+    add_demo(commands)
+    parser = commands.add_parser(
+        "topics", help="learn topics from texts or word counts", usage=TOPICS_USAGE, description=TOPICS
+    )
+    add_options(parser)
+    parser.set_defaults(run=runner("topics", parser))
+    add_report(commands)
+
+
+def runner(module, parser):
+    """A function that imports the module of a command and runs it with the options."""
+
+    def run(options):
+        shown = sys.stdout.isatty() and not getattr(options, "quiet", False)
+        print("loading packages" if shown else "", end="", flush=True)
+        with quiet_interrupts():
+            found = import_module(f"sparsemix._commands.{module}")
+        print("\r\x1b[K" if shown else "", end="", flush=True)
+        found.run(options, parser)
+
+    return run
+
+
+def add_demo(commands):
+    """Add the subcommand ``demo``."""
+    demo = commands.add_parser("demo", help="fit a mixture to image patches and a topic model to docstrings")
+    demo.set_defaults(run=runner("demo", demo))
+    demo.add_argument("--only", choices=("mixture", "topics"), help="run only this part (default: both)")
+    demo.add_argument("--n-jobs", type=n_threads, default=-1, help="number of threads (default: all cores)")
+    add = demo.add_argument_group("mixture").add_argument
+    add("--n-components", type=positive(int), default=200, help="number of components K (default: %(default)s)")
+    add("--n-nonzero", type=positive(int), default=4, help="responsibilities per row L (default: %(default)s)")
+    add("--max-iter", type=positive(int), default=40, help="maximal number of epochs (default: %(default)s)")
+    add("--output", default="sparsemix-demo.png", help="image file to write (default: %(default)s)")
+    add = demo.add_argument_group("topics").add_argument
+    add("--n-topics", type=positive(int), default=100, help="number of topics K (default: %(default)s)")
+    add("--n-topics-of-a-word", type=positive(int), default=8, help="topics per word L (default: %(default)s)")
+    add("--seconds", type=positive(float), default=8.0, help="seconds for each estimator (default: %(default)s)")
+
+
+def add_report(commands):
+    """Add the subcommand ``report``."""
+    parser = commands.add_parser(
+        "report", help="name and join topics of an earlier run", usage="%(prog)s FOLDER --names FILE [--merge]",
+        description=REPORT,
+    )  # fmt: skip
+    parser.add_argument("folder", metavar="FOLDER", help="the folder that sparsemix topics has written")
+    parser.add_argument("--names", required=True, metavar="FILE", help="table (CSV) with the columns topic and name")
+    parser.add_argument("--merge", action="store_true", help="merge topics of one name in the model; numbers change")
+    parser.set_defaults(run=runner("names", parser))
 
 
 def add_options(parser):
@@ -39,7 +121,7 @@ def add_corpus_options(add):
     """Add the options of the input."""
     add("--format", choices=KINDS, default="auto", metavar="NAME",
         help=f"format of PATH (default: by the file name): {', '.join(KINDS[1:])}")
-    add("--glob", help="pattern of the files in a folder, at any depth (default: *.txt, or else all texts)")
+    add("--glob", help="pattern of the files in a folder, at any depth (default: all texts)")
     add("--encoding", default="utf-8",
         help="encoding of texts without a byte order mark, or several to try on each file, such as utf-8,cp1252 "
         "(default: %(default)s)")  # fmt: skip
