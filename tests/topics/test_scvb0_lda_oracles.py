@@ -512,7 +512,7 @@ def test_tables_live_as_long_as_they_may(table_age, all_accepted, monkeypatch):
     est = lda(sampler="mhw", batch_size=3, max_iter=3).fit(X)
     if all_accepted:
         assert len(made) == 60
-        assert est.acceptance_rate_ == 1.0
+        assert est.acceptance_rate_ > 0.99
     else:
         assert len(made) == 12  # in each of the first steps, and when an epoch begins
         assert 0.8 < est.acceptance_rate_ < 1.0

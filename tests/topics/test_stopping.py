@@ -149,18 +149,24 @@ def short_texts():
     return X
 
 
+@pytest.mark.statistical
 def test_short_texts_keep_topics_that_differ(short_texts):
     """The first epochs have the most coherent words, which all topics share; they are not the result."""
-    model = SparseSCVB0LDA(20, early_stopping=True, random_state=0).fit(short_texts)
-    history = [record for record in model.history_ if "score" in record]
-    first, kept = history[0], model.history_[model.best_iter_ - 1]
-    assert first["separation"] < 0.8 * kept["separation"]
-    assert kept["score"] > max(record["score"] for record in history) - 0.03
-    plain = SparseSCVB0LDA(20, max_iter=50, random_state=0).fit(short_texts)
-    assert topic_diversity(model, 10) >= topic_diversity(plain, 10) - 0.05
-    copies = SparseSCVB0LDA(20, max_iter=1, random_state=0).fit(short_texts)
-    assert topic_diversity(copies, 10) < topic_diversity(model, 10)
-    assert model.n_samples_seen_ == 5500
+    separation, diversity = [], []
+    for seed in range(3):
+        model = SparseSCVB0LDA(20, early_stopping=True, random_state=seed).fit(short_texts)
+        history = [record for record in model.history_ if "score" in record]
+        first, kept = history[0], model.history_[model.best_iter_ - 1]
+        separation.append(first["separation"] / kept["separation"])
+        assert kept["score"] > max(record["score"] for record in history) - 0.03
+        assert model.n_samples_seen_ == 5500
+        plain, copies = (SparseSCVB0LDA(20, max_iter=n, random_state=seed).fit(short_texts) for n in (50, 1))
+        diversity.append([topic_diversity(each, 10) for each in (copies, model, plain)])
+    # means over eight seeds: .77; .77, .86 and .87, each with a deviation of .05
+    assert np.mean(separation) < 0.9
+    of_copies, of_model, of_plain = np.mean(diversity, axis=0)
+    assert of_copies < of_model
+    assert of_model > of_plain - 0.12
 
 
 def test_epochs_follow_the_length_of_documents(short_texts):

@@ -23,8 +23,8 @@ class SparseBernoulliMixture(LinearEstimator):
     Use it for tables of 0 and 1: answers of a survey, symptoms, purchases, species at sites, tags. Within a component
     the features are independent. Rows may be sparse, and the cost of a row is proportional to its ones. NaN is an
     answer that was not observed. Unlike in :class:`SparseMultinomialMixture`, a zero is an answer too. Choose
-    ``n_components`` by ``bic``. A fit uses all components, whatever the prior of the weights; ``beta_prior=3.0`` leaves
-    most unneeded components empty.
+    ``n_components`` by ``bic``. A fit uses most components, whatever the prior of the weights; ``beta_prior=3.0``
+    leaves most unneeded ones empty.
 
     Parameters
     ----------
