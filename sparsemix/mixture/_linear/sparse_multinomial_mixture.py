@@ -17,8 +17,8 @@ class SparseMultinomialMixture(LinearEstimator):
     """Mixture of multinomial distributions: one cluster for each document, from its word counts.
 
     Use it for short texts with one subject (titles, messages, queries); longer texts have several, which a topic model
-    separates. A fit uses more components than it needs; ``word_prior=1.0`` leaves most unneeded components empty. The responsibilities of a document have at most ``n_nonzero`` entries, and sparse counts
-    stay sparse.
+    separates. A fit uses more components than it needs; ``word_prior=1.0`` leaves most unneeded ones empty. The
+    responsibilities of a document have at most ``n_nonzero`` entries, and sparse counts stay sparse.
 
     Parameters
     ----------
