@@ -14,7 +14,7 @@ ifeq ($(shell command -v $(firstword $(CC))),)
 $(error there is no C compiler '$(firstword $(CC))', which the kernels need (Debian: apt install gcc libc6-dev, macOS: xcode-select --install))
 endif
 
-.PHONY: demo kernels test test-quick costs cpus bounds plain sanitize faults fuzz mutants kills large all-cases nightly compare evidence evidence-quick figures picture lint dist wheel doc examples clean
+.PHONY: demo kernels test test-quick costs cpus seeds bounds plain sanitize faults fuzz mutants kills large all-cases nightly compare evidence evidence-quick figures picture lint dist wheel doc examples clean
 
 demo: $(VENV)/.demo
 	$(BIN)/sparsemix demo
@@ -33,9 +33,16 @@ test-quick: $(VENV)/.test
 costs: $(VENV)/.test
 	$(BIN)/pytest -q --record-costs build/costs.log tests
 
-# All tests as older processors run them; half an hour, before every release.
+# All tests as older processors run them; half an hour, before every release. .ci/run has the statistical ones.
 cpus: $(VENV)/.test
 	PYTHON=$(BIN)/python .ci/cpus
+
+# All tests with ten other seeds of every fit: an assertion that falls is judged over
+# seeds from then on (tests/seeds.py).
+seeds: $(VENV)/.test
+	failed=; for number in 1 2 3 4 5 6 7 8 9 10; do \
+	    $(PYTEST) --other-seeds $$number tests || failed="$$failed $$number"; done; \
+	test -z "$$failed" || { echo "failed with other seeds:$$failed"; exit 1; }
 
 # Kernels built in other ways, each from a copy, so that no file of that build stays here: $(call build,FOLDER,ENVIRONMENT)
 define build
@@ -99,7 +106,7 @@ all-cases: $(VENV)/.test
 
 # What takes hours; the last line names the parts that failed.
 nightly:
-	failed=; for part in all-cases examples cpus bounds plain kills large mutants fuzz faults sanitize; do \
+	failed=; for part in all-cases examples cpus seeds bounds plain kills large mutants fuzz faults sanitize; do \
 	    $(MAKE) $$part || failed="$$failed $$part"; done; test -z "$$failed" || { echo "failed:$$failed"; exit 1; }
 
 # Seconds, memory and scores of this folder beside those of another revision: make compare BASE=main
