@@ -49,6 +49,7 @@ WEIGHTS = {
     "tf-idf": TfidfTransformer(norm=None).fit_transform(COUNTS),
     "tf-idf of as many tokens": normalize(TfidfTransformer().fit_transform(COUNTS), "l1").multiply(DEPTH).tocsr(),
     "sublinear": TfidfTransformer(sublinear_tf=True, norm=None).fit_transform(COUNTS),
+    "grey values": sparse.csr_matrix(RNG.uniform(size=(20, 30))),
     "none": COUNTS[:0],
     "zeros": 0 * COUNTS,
 }

@@ -45,8 +45,9 @@ SAMPLE_ROWS = 100
 LOG_VALUES, LARGEST_LOG, MOST_TIMES = 20, 16.0, 30.0
 # Rows are light if the mean of their positive values, which is at least 1 for counts, and their mean sum are below
 # these. Documents of 100 tokens fill 15 components of words; scaled to 30 they fill 14, to 20 or less 11 at most.
-# Documents of 1,300 tokens fill 18 of 20 after they are scaled to 130.
-LIGHT_VALUE, LIGHT_ROW = 0.5, 50.0
+# Documents of 1,300 tokens fill 18 of 20 after they are scaled to 130. Numbers from 0 to 1, such as grey values, have
+# the mean 0.5; rows of length one have at most 0.4 from seven words on.
+LIGHT_VALUE, LIGHT_ROW = 0.4, 50.0
 
 
 class Several(Options):
