@@ -31,9 +31,10 @@ ROOT_OF_A_TOPIC, DOCUMENTS_OF_A_TOPIC, MOST_TOPICS = 8, 5, 100
 TOPICS_USAGE = "%(prog)s PATH [options]"
 TOPICS = """Learn topics from PATH and write a report, tables and the model to the folder --output. PATH is a
 folder of texts, a text file with one document per line, a table or records, mail, a page, book or paper (some need
-pip install "sparsemix[texts]"), word counts, or - for standard input. Files may be compressed by gzip, bzip2 or xz.
-model.joblib is a scikit-learn pipeline that gives the topics of new texts. Ctrl-C stops the fit after the last complete
-epoch and writes the outputs; a second Ctrl-C leaves no outputs. SIGTERM does the same, and the exit status is 143."""
+pip install "sparsemix[texts]"), word counts, or - for standard input. Files may be compressed by gzip, bzip2, xz or
+Zstandard. model.joblib is a scikit-learn pipeline that gives the topics of new texts. Ctrl-C stops the fit after the
+last complete epoch and writes the outputs; a second Ctrl-C leaves no outputs. SIGTERM does the same, and the exit
+status is 143."""
 # What --estimator chooses from, and the options that only some of them have.
 ESTIMATORS = {"SparseSCVB0LDA": (), "SparseLDA": ("n_nonzero",), "SkipGramTopicModel": ("window",)}
 # Estimators of word sequences.

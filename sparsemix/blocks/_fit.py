@@ -4,12 +4,10 @@ import numbers
 from collections.abc import Sequence
 from typing import Any
 
-from numpy.typing import ArrayLike
-
 from sparsemix._estimator.additive import AdditiveEstimator
 from sparsemix._estimator.blockwise import Job, LocalExecutor, fit_blocks
 from sparsemix._estimator.parameters import plain_arguments
-from sparsemix._typing import BlocksLike, Estimator, Folder, RowsLike, Weights
+from sparsemix._typing import ArrayLike, BlocksLike, Estimator, Folder, RowsLike, Weights
 from sparsemix.blocks._data import as_blocks, cancellation_named, weights_of
 
 

@@ -6,7 +6,6 @@ import warnings
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.special import logsumexp
 from sklearn.base import ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
@@ -20,7 +19,7 @@ from sparsemix._estimator.absent import UNFITTED, Absent
 from sparsemix._estimator.base import SparsemixEstimator
 from sparsemix._estimator.parameters import plain
 from sparsemix._models.clusters.model import GibbsModel
-from sparsemix._typing import Array, RowsLike, Seed, Weights
+from sparsemix._typing import Array, ArrayLike, RowsLike, Seed, Weights
 from sparsemix.clusters._parameters import (
     ROWS,
     SHARED,

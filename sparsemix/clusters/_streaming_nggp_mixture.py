@@ -6,7 +6,6 @@ from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.base import ClusterMixin
 
 from sparsemix._compat import FitObserver, Interval, StrOptions, _fit_context, with_callbacks
@@ -17,7 +16,7 @@ from sparsemix._estimator.base import SparsemixEstimator, seeded
 from sparsemix._estimator.input.checks import N_JOBS, Several
 from sparsemix._models.clusters.model import RowResponsibilities, StreamingModel
 from sparsemix._models.clusters.moves import MERGE_THRESHOLDS, joined
-from sparsemix._typing import RowsLike, Seed, Weights
+from sparsemix._typing import ArrayLike, RowsLike, Seed, Weights
 from sparsemix.clusters._parameters import (
     ROWS,
     SHARED,

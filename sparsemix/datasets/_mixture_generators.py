@@ -1,11 +1,10 @@
 """Documents that belong to one cluster each, with known clusters."""
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
 from sparsemix._estimator.parameters import plain_arguments
-from sparsemix._typing import Array, Seed, SparseArray
+from sparsemix._typing import Array, ArrayLike, Seed, SparseArray
 from sparsemix.datasets._topic_generators import draw_words
 
 

@@ -1,12 +1,11 @@
 """Synthetic corpora with known topics."""
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.utils import check_random_state
 
 from sparsemix._estimator.parameters import plain_arguments
-from sparsemix._typing import Array, Seed, SparseArray
+from sparsemix._typing import Array, ArrayLike, Seed, SparseArray
 
 
 @plain_arguments

@@ -3,14 +3,13 @@
 import numbers
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.linalg import solve_triangular
 from scipy.special import logsumexp
 
 from sparsemix._engine.blocks import spans
 from sparsemix._estimator.input.forms import floats_of
 from sparsemix._estimator.parameters import plain_arguments
-from sparsemix._typing import Array
+from sparsemix._typing import Array, ArrayLike
 
 
 def mixture_log_likelihood(

@@ -10,7 +10,6 @@ import numbers
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -19,7 +18,7 @@ from sparsemix._engine.threads import Workers
 from sparsemix._estimator.input.checks import check_rows
 from sparsemix._estimator.input.forms import floats_of, frame_like, is_frame
 from sparsemix._models.mixture.missing import is_missing
-from sparsemix._typing import Estimator, RowsLike
+from sparsemix._typing import ArrayLike, Estimator, RowsLike
 
 
 def marginal(self: Estimator, columns: ArrayLike) -> Estimator:

@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from sparsemix._estimator.base import seeded
 from sparsemix._estimator.input.columns import ColumnLimits
@@ -11,7 +10,7 @@ from sparsemix._estimator.input.gaussian_prior import check_covariances, check_m
 from sparsemix._models.mixture.model import MaximumLikelihoodMixture, VariationalMixture
 from sparsemix._stats.families import FactorAnalysers, Gaussians
 from sparsemix._stats.weights import DirichletWeights, weights_of
-from sparsemix._typing import Estimator, Weights
+from sparsemix._typing import ArrayLike, Estimator
 from sparsemix.mixture._assemble import (
     EM_FLOOR,
     DataScale,
@@ -29,7 +28,7 @@ from sparsemix.mixture._initial_values import check_weights_of
 def from_parameters(
     cls: type[Estimator],
     weights: ArrayLike,
-    means: Weights,
+    means: ArrayLike | None,
     covariances: ArrayLike,
     *,
     covariance_type: Any = "full",

@@ -4,7 +4,6 @@ import numbers
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.special import ndtr, ndtri
 from sklearn.base import RegressorMixin, clone
 from sklearn.utils import check_random_state, check_X_y
@@ -15,7 +14,7 @@ from sparsemix._engine.threads import Workers
 from sparsemix._estimator.base import SparsemixEstimator
 from sparsemix._estimator.input.checks import check_number, check_rows
 from sparsemix._models.mixture.missing import LEAST
-from sparsemix._typing import Array, RowsLike
+from sparsemix._typing import Array, ArrayLike, RowsLike
 from sparsemix.mixture._sparse_gaussian_mixture import SparseGaussianMixture
 
 # Components of the default mixture, halvings of an interval (to the last bits), numbers of rows drawn together.

@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 from sparsemix._estimator.base import published
 from sparsemix._estimator.input.checks import check_rows, weighted_mean
 from sparsemix._estimator.parameters import plain_arguments
-from sparsemix._typing import Array, RowsLike, Weights
+from sparsemix._typing import Array, ArrayLike, RowsLike, Weights
 from sparsemix.mixture import _conditional
 from sparsemix.mixture._annotations.labels import predict_label_proba, predict_labels
 from sparsemix.mixture._annotations.noise import check_noise
@@ -39,7 +39,7 @@ class MixturePredictMixin:
     def _checked(self, X, density=False):  # noqa: ARG002
         return check_rows(self, X, reset=False, missing=True, own=True)
 
-    def predict(self, X: RowsLike, *, noise_variance: Weights = None) -> Array:
+    def predict(self, X: RowsLike, *, noise_variance: ArrayLike | None = None) -> Array:
         """Component with the largest responsibility for each row, over all K; the lower index in a tie.
 
         After a fit with ``background``, -1 for rows that most probably belong to the background.
@@ -57,7 +57,7 @@ class MixturePredictMixin:
         """
         return self._of_rows(X, "labels", noise_variance=noise_variance)
 
-    def predict_proba(self, X: RowsLike, *, noise_variance: Weights = None) -> Array:
+    def predict_proba(self, X: RowsLike, *, noise_variance: ArrayLike | None = None) -> Array:
         """Responsibilities of all components as a dense array; for many components use ``predict_sparse_proba``.
 
         Parameters
@@ -74,7 +74,7 @@ class MixturePredictMixin:
         """
         return self._of_rows(X, "responsibilities", noise_variance=noise_variance)
 
-    def score_samples(self, X: RowsLike, *, noise_variance: Weights = None) -> Array:
+    def score_samples(self, X: RowsLike, *, noise_variance: ArrayLike | None = None) -> Array:
         """Log density of each row under the mixture of all K components at their point estimates.
 
         Parameters
@@ -102,7 +102,7 @@ class MixturePredictMixin:
         y: object = None,  # noqa: ARG002
         sample_weight: Weights = None,
         *,
-        noise_variance: Weights = None,
+        noise_variance: ArrayLike | None = None,
     ) -> float:
         """Mean of ``score_samples``. It is comparable between all K, L and classes of mixtures.
 

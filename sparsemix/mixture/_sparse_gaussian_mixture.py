@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from sparsemix._compat import Interval, StrOptions, _fit_context, with_callbacks
 from sparsemix._engine.blocks import Rows
@@ -28,7 +27,7 @@ from sparsemix._heuristics.mixture.repairs import Repairs, ungrouped
 from sparsemix._heuristics.mixture.start import SEEDINGS, one_component
 from sparsemix._stats.altered import altered
 from sparsemix._stats.families import GAUSSIANS
-from sparsemix._typing import Folder, RowsLike, Seed, Weights
+from sparsemix._typing import ArrayLike, Folder, RowsLike, Seed, Weights
 from sparsemix.mixture._annotations.background import check_background
 from sparsemix.mixture._annotations.labels import check_labels
 from sparsemix.mixture._annotations.noise import check_noise
@@ -366,8 +365,8 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
         sample_weight: Weights = None,
         checkpoint: Folder = None,
         *,
-        labels: Weights = None,
-        noise_variance: Weights = None,
+        labels: ArrayLike | None = None,
+        noise_variance: ArrayLike | None = None,
         background: bool | float = False,
     ) -> Self:
         """Learn the mixture from all rows of ``X``.
@@ -419,8 +418,8 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
         y: object = None,  # noqa: ARG002
         sample_weight: Weights = None,
         *,
-        labels: Weights = None,
-        noise_variance: Weights = None,
+        labels: ArrayLike | None = None,
+        noise_variance: ArrayLike | None = None,
         background: bool | float = False,
     ) -> Self:
         """Learn from one more block of a stream.

@@ -5,7 +5,6 @@ import time
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 
@@ -16,7 +15,7 @@ from sparsemix._estimator.absent import NO_BOUND, Absent
 from sparsemix._estimator.additive import OF_FIT, AdditiveEstimator, FitSetup
 from sparsemix._estimator.base import published
 from sparsemix._estimator.input.checks import POSITIVE, STEP_SIZE, Several
-from sparsemix._typing import Folder, RowsLike, Seed, Weights
+from sparsemix._typing import ArrayLike, Folder, RowsLike, Seed, Weights
 from sparsemix.skipgram import _assemble
 from sparsemix.skipgram._input import check_sequences
 from sparsemix.skipgram._predict import FittedSkipGram, SkipGramPredictMixin, warn_if_worse_than_unigrams

@@ -6,7 +6,6 @@ import warnings
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.special import logsumexp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
@@ -21,7 +20,7 @@ from sparsemix._estimator.input.checks import check_counts, warn_of_light_weight
 from sparsemix._models.topics.sweep_models import GibbsModel, UncollapsedModel
 from sparsemix._stats.prior_counts import PriorCounts
 from sparsemix._stats.suffstats import SufficientStatistics
-from sparsemix._typing import RowsLike, Seed, Weights
+from sparsemix._typing import ArrayLike, RowsLike, Seed, Weights
 from sparsemix.metrics._completion import hidden_tokens
 from sparsemix.topics._assemble import (
     check_whole,

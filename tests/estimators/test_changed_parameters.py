@@ -38,8 +38,9 @@ def test_parameters_that_change_after_a_fit(case):
             with pytest.raises(ValueError, match=f"{name}.*(call fit|must be)"):
                 est.partial_fit(rows)
             assert_holds(est.set_params(**{name: old}), before)
+    off = {name for switch, of in type(usual)._unread.items() for name in of.get(getattr(usual, switch), ())}
     for name, value in KEPT.items():
-        if case.has(name):
+        if case.has(name) and name not in off:
             try:
                 est = case.fitted(**small).set_params(**{name: value})
                 assert_same_bits(est.partial_fit(rows), usual, rows)

@@ -174,6 +174,7 @@ def test_more_responsibilities_than_components_are_all_of_them(case):
         assert_same_bits(wanted, est, rows)
 
 
+@pytest.mark.filterwarnings("ignore:X has the sum")
 @over([case for case in of_kind("counts") if getattr(case.estimator, "inference", "") not in SAMPLERS])
 def test_huge_small_and_real_valued_counts(case):
     rows = case.data.rows

@@ -105,9 +105,9 @@ def test_learning_reads_parameters_after_conversion_only(case):
 @pytest.mark.parametrize("cls", [*CLASSES, TokenSequences])
 def test_every_number_type_is_read_as_pythons_own(cls):
     settings = [case.estimator for case in CASES if type(case.estimator) is cls] or [cls(max_df=0.5)]
-    for name, value in {item for est in settings for item in numeric(est).items()}:
+    for (name, value), setting in {item: est for est in settings for item in numeric(est).items()}.items():
         for form in forms(value):
-            est = cls(**{name: form})
+            est = clone(setting).set_params(**{name: form})
             est._validate_params()
             read = getattr(est._params, name)
             assert (type(read), read) == (type(value), value), (name, form)

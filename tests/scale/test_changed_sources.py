@@ -162,3 +162,14 @@ def test_other_encodings_without_a_mark_are_refused(tmp_path, encoding):
     (tmp_path / "t.txt").write_bytes("\n".join(TEXTS).encode(encoding))
     with pytest.raises(ValueError, match=r"t\.txt is not text in UTF-8: document 1 of block 0 has zero bytes"):
         blocks.from_text(tmp_path / "t.txt", COUNTER)
+
+
+def test_bytes_that_are_not_utf8_are_named_once(tmp_path):
+    whole, damaged = tmp_path / "a.txt", tmp_path / "b.txt.gz"
+    whole.write_text("café\n\ufffd is a character\n", encoding="utf-8")
+    damaged.write_bytes(PACKERS[".gz"]("plain\ncafé\nthé\n".encode("latin-1")))
+    message = r"2 documents have bytes other than UTF-8, .*; the first one is line 2 of .*b\.txt\.gz; convert"
+    with pytest.warns(UserWarning, match=message) as caught:
+        data = blocks.from_text([whole, damaged], COUNTER, lines=2)
+    assert [len(caught), caught[0].filename] == [1, __file__]
+    assert data.texts(1) == ["plain", "caf\ufffd"]  # warnings are errors

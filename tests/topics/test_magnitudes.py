@@ -131,6 +131,7 @@ def test_a_stream_may_weigh_far_more_than_the_fit_before(estimator):
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)
+@pytest.mark.filterwarnings("ignore:X has the sum")
 def test_counts_and_weights_below_single_precision_are_refused(estimator):
     with pytest.raises(ValueError, match=r"count .*e-40 in row .*: multiply or divide all counts"):
         estimator(3).fit(1e-40 * X)

@@ -76,6 +76,7 @@ def test_many_responsibilities(n_nonzero):
 
 
 @pytest.mark.parametrize("n_nonzero", [1, 2, None])
+@pytest.mark.filterwarnings("ignore:X has the sum")
 def test_small_weights_are_not_lost(n_nonzero):
     """Small sums of a word and topic leave the statistics, but never all of a word."""
     est = lda(n_nonzero=n_nonzero, learning_method="batch").fit(X * 1e-4)

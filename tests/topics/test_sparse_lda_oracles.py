@@ -441,6 +441,7 @@ def test_small_and_large_weights_lose_no_token(scale):
 
 @pytest.mark.parametrize("scale", [1e-4, 1e-2])
 @pytest.mark.parametrize("n_nonzero", [1, 2, K])
+@pytest.mark.filterwarnings("ignore:X has the sum")
 def test_small_counts_are_all_counted(n_nonzero, scale):
     X = corpus(17)
     Y = X.astype(np.float64) * scale

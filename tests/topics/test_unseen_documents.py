@@ -141,6 +141,7 @@ def test_few_batches_learn_from_all_documents():
 
 
 @pytest.mark.parametrize("form", [lambda X: X, lambda X: X.toarray()], ids=["CSR", "dense"])
+@pytest.mark.filterwarnings("ignore:X has the sum")
 def test_counts_that_are_not_whole_leave_the_mass(form):
     """Parts of tokens look like draws from the prior each, and the mass would become huge."""
     X = small()

@@ -5,6 +5,7 @@ import io
 import os
 import shutil
 import tempfile
+import warnings
 import weakref
 import zipfile
 from collections.abc import Sequence
@@ -39,7 +40,8 @@ def from_text(
         Files in UTF-8, or in UTF-16 or UTF-32 with a byte order mark; folders of ``.txt`` files, globs, and addresses
         such as ``s3://bucket/x.txt`` (needs fsspec). Files may be compressed by gzip, bzip2, xz or Zstandard. To read a
         block, a file that is compressed, or is not in UTF-8, is decoded from its first byte to that block, so convert
-        large files first. Reading a file that has changed since the call raises ValueError.
+        large files first. Bytes that are not UTF-8 become U+FFFD, and a warning names the first document that has some.
+        Reading a file that has changed since the call raises ValueError.
     vectorizer : object
         Fitted; its ``transform(texts)`` returns counts, as in ``CountVectorizer``. It can be fitted to an open file,
         which is read line by line.
@@ -81,7 +83,18 @@ class TextBlocks(Blocks):
         if lines < 1:
             raise ValueError(f"lines is {lines}; give at least 1 line per block")
         self._vectorizer, self._states = vectorizer, {path: state_of(path) for path in paths}
-        self._places = [place for path in paths for place in places_of(path, lines)]
+        self._places, n_damaged, first = [], 0, None
+        for path in paths:
+            places, damaged, line = places_of(path, lines)
+            self._places += places
+            n_damaged += damaged
+            first = first or (damaged and f"line {line} of {path}")
+        if n_damaged:
+            warnings.warn(
+                f"{n_damaged} documents have bytes other than UTF-8, which U+FFFD replaces; the first one is {first}; "
+                "convert such files to UTF-8, for example by iconv",
+                stacklevel=4,
+            )
         self._cache = folder_of(cache)  # pickled copies use it where they see it, and only this object removes it
         if self._cache is not None:
             weakref.finalize(self, remove, self._cache, os.getpid())
@@ -164,10 +177,10 @@ def skip(file, n_bytes):
 
 
 def places_of(path, lines):
-    """(path, first byte, number of lines) of each block of a file."""
-    places, start, n, at = [], 0, 0, 0
+    """(path, first byte, number of lines) of each block of a file; how many lines are not UTF-8, and the first one."""
+    places, start, n, at, damaged, first = [], 0, 0, 0, 0, None
     with open_text(path) as file:
-        for line in file:
+        for number, line in enumerate(file, start=1):
             at += len(line)
             n += 1
             if b"\0" in line:
@@ -175,7 +188,18 @@ def places_of(path, lines):
                     f"{path} is not text in UTF-8: document {n} of block {len(places)} has zero bytes; convert it to "
                     "UTF-8, or begin it with a byte order mark if it is UTF-16"
                 )
+            if not line.isascii() and not is_utf8(line):
+                damaged, first = damaged + 1, first or number
             if n == lines:
                 places.append((path, start, n))
                 start, n = at, 0
-    return places + [(path, start, n)] * (n > 0)
+    return places + [(path, start, n)] * (n > 0), damaged, first
+
+
+def is_utf8(line):
+    """Whether bytes decode as UTF-8."""
+    try:
+        line.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True

@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
@@ -19,7 +18,7 @@ from sparsemix._estimator.base import SparsemixEstimator, published
 from sparsemix._estimator.input.checks import check_counts, warn_of_light_weights
 from sparsemix._stats.prior_counts import PriorCounts
 from sparsemix._stats.suffstats import SufficientStatistics
-from sparsemix._typing import RowsLike, Seed, Weights
+from sparsemix._typing import ArrayLike, RowsLike, Seed, Weights
 from sparsemix.topics._assemble import (
     MODELS,
     check_whole,

@@ -3,11 +3,9 @@
 import numbers
 from typing import Any, Self
 
-from numpy.typing import ArrayLike
-
 from sparsemix._compat import Interval, InvalidParameterError, StrOptions, _fit_context, with_callbacks
 from sparsemix._estimator.input.checks import STEP_SIZE
-from sparsemix._typing import Folder, RowsLike, Seed, Weights
+from sparsemix._typing import ArrayLike, Folder, RowsLike, Seed, Weights
 from sparsemix.topics._collapsed.stochastic_topics import StochasticTopics
 from sparsemix.topics._parameters import MINI_EPOCH, MOST_VISITS, OF_STEPS
 

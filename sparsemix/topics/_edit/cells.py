@@ -3,11 +3,11 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from sparsemix._estimator.input.forms import numbers_of
 from sparsemix._estimator.parameters import plain, plain_arguments
 from sparsemix._estimator.progress import described
+from sparsemix._typing import ArrayLike
 from sparsemix._version import __version__
 from sparsemix.metrics._checks import read_topics
 

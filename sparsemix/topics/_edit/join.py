@@ -6,10 +6,10 @@ from functools import reduce
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.utils import Bunch
 
 from sparsemix._estimator.parameters import plain_arguments
+from sparsemix._typing import ArrayLike
 from sparsemix.topics._edit.consensus import roots
 from sparsemix.topics._edit.edited import check_topic_model, combined, counts_by_topic, edited, one_hot
 

@@ -3,8 +3,6 @@
 import numbers
 from typing import Any
 
-from numpy.typing import ArrayLike
-
 from sparsemix._compat import Interval, StrOptions
 from sparsemix._engine.documents import FirstDocuments
 from sparsemix._estimator.base import published
@@ -12,7 +10,7 @@ from sparsemix._models.topics.variational_model import TopicModel
 from sparsemix._stats.prior_counts import PriorCounts
 from sparsemix._stats.suffstats import SufficientStatistics
 from sparsemix._stats.word_rows import WordRows
-from sparsemix._typing import Seed
+from sparsemix._typing import ArrayLike, Seed
 from sparsemix.topics._additive_topics import AdditiveTopics
 from sparsemix.topics._fitted import FittedTopics
 from sparsemix.topics._parameters import MOST_VISITS, OF_STEPS
