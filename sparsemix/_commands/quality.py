@@ -192,6 +192,10 @@ class Again:
         """The number of runs that find topic k, and that of all runs."""
         return [int(self.found[k]), self.n_runs]
 
+    def support(self, k):
+        """The share of runs that find topic k."""
+        return self.found[k] / self.n_runs
+
     def of(self, k):
         """In how many of the runs topic k is found, such as "2/3"."""
         return f"{self.found[k]}/{self.n_runs}"
@@ -215,6 +219,10 @@ class NotAgain:
 
     def found_by(self, k):
         """Nothing."""
+
+    def support(self, k):  # noqa: ARG002
+        """The only run finds all topics."""
+        return 1.0
 
     def stability_of(self, k):
         """Nothing."""
