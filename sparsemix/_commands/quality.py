@@ -15,7 +15,7 @@ from sparsemix.topics._edit.consensus import match, n_guided, roots, topic_stabi
 # to titles of manual pages agree in 0.67 (mean Bhattacharyya coefficient) with 500 tokens per topic, in 0.8 with 1,500.
 LEAST_TOKENS, LEAST_OF_SHORT, SHORT = 100, 1000, 10
 # A topic repeats another if they share half of this number of main words, as readers see and as runs are compared. In
-# fits to eight collections of documentation such pairs have one subject; pairs that share three often have two. Few
+# fits to eight corpora, mostly documentation, such pairs have one subject; pairs that share three often have two. Few
 # words are shared by chance, so main words are at most a quarter of the vocabulary.
 MAIN_WORDS, OF_VOCABULARY = 10, 4
 # A topic is the corpus if their Bhattacharyya coefficient exceeds this. The mean of a few topics is the corpus: they
