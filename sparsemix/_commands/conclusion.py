@@ -28,6 +28,7 @@ from sparsemix._commands.seeds import told_of_seeds
 from sparsemix._commands.tables import strata_tables, tables_of_documents, word_rows
 from sparsemix._report import report
 from sparsemix._report.dates import read_dates
+from sparsemix._report.report import arranged
 from sparsemix.skipgram._vectors import word2vec_lines
 
 
@@ -143,14 +144,19 @@ def topics_of(page, options, outputs, learned, frequencies):
         f"import joblib\n\npipeline = joblib.load({path!r})  # only load files that you trust\n"
         'pipeline.transform(["a new text"])  # the share of each topic in it'
     )
-    table, again = page.table(options.n_top_words), learned.again
-    repeated = outputs.attempt(
-        "the search for topics that repeat others",
-        lambda: likenesses(learned.model.components_, frequencies, [row["topic"] for row in table]), [""] * len(table),
-    )  # fmt: skip
+    again, components = learned.again, learned.model.components_
     for topic in page.data["topics"]:
         k = topic["id"]
-        topic |= {"repeats": repeated[k] or None, "found": again.found_by(k), "stability": again.stability_of(k)}
+        topic |= {"found": again.found_by(k), "stability": again.stability_of(k)}
+        topic["supported"] = topic["weight"] * again.support(k)
+    page.data["topics"], page.data["tree"] = arranged(page.data["topics"], components)
+    table = page.table(options.n_top_words)
+    repeated = outputs.attempt(
+        "the search for topics that repeat others",
+        lambda: likenesses(components, frequencies, [row["topic"] for row in table]), [""] * len(table),
+    )  # fmt: skip
+    for topic in page.data["topics"]:
+        topic["repeats"] = repeated[topic["id"]] or None
     coherent = [row["coherence"] for row in table if row["coherence"] is not None]
     coherence = float(np.mean(coherent)) if coherent else "not available"
     facts = [*facts_of_topics(table, repeated), (AGAIN, str(again))]

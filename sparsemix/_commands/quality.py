@@ -4,6 +4,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy import sparse
 
 from sparsemix._commands.options import DOCUMENTS_OF_A_TOPIC, IN_ORDER, MOST_TOPICS, ROOT_OF_A_TOPIC
 from sparsemix.metrics import distinctive_words
@@ -13,10 +14,13 @@ from sparsemix.topics._edit.consensus import match, n_guided, roots, topic_stabi
 # With fewer tokens per topic, topics would be noise. Texts with fewer tokens than SHORT on average need more: two fits
 # to titles of manual pages agree in 0.67 (mean Bhattacharyya coefficient) with 500 tokens per topic, in 0.8 with 1,500.
 LEAST_TOKENS, LEAST_OF_SHORT, SHORT = 100, 1000, 10
-# Two topics are alike if the sum over words of the root of their probabilities' product (Bhattacharyya's coefficient)
-# exceeds this. In fits to documentation with enough words for each topic, the largest of any two topics was 0.6. The
-# mean of a few topics is the corpus: they may resemble it.
-ALIKE, LIKE_CORPUS, FEW = 0.8, 0.9, 5
+# A topic repeats another if they share half of this number of main words, as readers see and as runs are compared. In
+# fits to eight corpora, mostly documentation, such pairs have one subject; pairs that share three often have two. Few
+# words are shared by chance, so main words are at most a quarter of the vocabulary.
+MAIN_WORDS, OF_VOCABULARY = 10, 4
+# A topic is the corpus if their Bhattacharyya coefficient exceeds this. The mean of a few topics is the corpus: they
+# may resemble it.
+LIKE_CORPUS, FEW = 0.9, 5
 # A word is a filler if at least this number of topics, and at least this share of all topics, list it; a run proposes
 # to skip some.
 FILLED, FILLED_SHARE, MOST_FILLERS = 5, 0.15, 10
@@ -60,15 +64,19 @@ def likenesses(components, frequencies, order):
     Of several similar topics, the first one in ``order`` is the one that later ones repeat. ``frequencies`` are those
     of the words in the corpus.
     """
-    topics = roots(components)
-    general = (topics @ roots(np.asarray(frequencies, dtype=np.float64)[None, :]).T).toarray().ravel() > LIKE_CORPUS
+    n_topics, n_words = components.shape
+    n_main = max(1, min(MAIN_WORDS, n_words // OF_VOCABULARY))
+    main, rows = distinctive_words(components, n_main), np.arange(n_topics + 1) * n_main
+    lists = sparse.csr_array((np.ones(main.size), main.ravel(), rows), shape=components.shape)
+    corpus = roots(np.asarray(frequencies, dtype=np.float64)[None, :])
+    general = (roots(components) @ corpus.T).toarray().ravel() > LIKE_CORPUS
     found, kept = [""] * len(components), []
     for k in order:
-        near = (topics[kept] @ topics[[k]].T).toarray().ravel() if kept else np.zeros(1)
+        shared = (lists[kept] @ lists[[k]].T).toarray().ravel() if kept else np.zeros(1)
         if general[k] and len(components) > FEW:
             found[k] = "the corpus"
-        elif near.max() > ALIKE:
-            found[k] = f"topic {kept[near.argmax()]}"
+        elif 2 * shared.max() >= n_main:
+            found[k] = f"topic {kept[shared.argmax()]}"
         else:
             kept.append(k)
     return found
@@ -85,7 +93,9 @@ def facts_of_topics(table, repeated):
     facts, n_topics, n_alike = [], len(table), len(list(filter(None, repeated)))
     if n_alike:
         facts.append(("distinct topics", f"{n_topics - n_alike} of {n_topics}"))
-        facts.append(("warning", f"{n_alike} of {n_topics} topics repeat others or the corpus; give fewer topics"))
+        facts.append(
+            ("warning", f"{n_alike} of {n_topics} topics repeat others or the corpus; give fewer by --n-components")
+        )
     if found := fillers([row["words"] for row in table])[:MOST_FILLERS]:
         some, skip = ", ".join(f"{word} ({n})" for word, n in found), ",".join(word for word, _ in found)
         facts.append(("words of many topics", f"{some}; to fit without them, add --force --skip {skip}"))
@@ -192,6 +202,10 @@ class Again:
         """The number of runs that find topic k, and that of all runs."""
         return [int(self.found[k]), self.n_runs]
 
+    def support(self, k):
+        """The share of runs that find topic k."""
+        return self.found[k] / self.n_runs
+
     def of(self, k):
         """In how many of the runs topic k is found, such as "2/3"."""
         return f"{self.found[k]}/{self.n_runs}"
@@ -215,6 +229,10 @@ class NotAgain:
 
     def found_by(self, k):
         """Nothing."""
+
+    def support(self, k):  # noqa: ARG002
+        """The only run finds all topics."""
+        return 1.0
 
     def stability_of(self, k):
         """Nothing."""

@@ -6,7 +6,7 @@ from collections import defaultdict
 import numpy as np
 
 from sparsemix._report.relevance import relevant_words
-from sparsemix._report.report import place_topics, short
+from sparsemix._report.report import arranged, short
 from sparsemix.metrics._topics import mean_topic, most_distinctive
 
 # What only the corpus or other fits tell of a merged topic.
@@ -30,16 +30,16 @@ def merged_data(data, places, components, columns):
         alone = len(old) == 1
         new = renumbered(old[0], places) if alone else merged_topic(old, k, components[k], mean, columns, data)
         topics.append(new | {"id": k})
-    topics.sort(key=lambda topic: -topic["weight"])
+    topics, tree = arranged(topics, components)
     told = f"{len(places):,} topics became {len(topics):,}; scores and warnings are those of the topics before"
     facts = [[label, f"{len(topics):,}" if label == "topics" else value] for label, value in data["facts"]]
-    tree = place_topics(topics, components)
     return {**data, "topics": topics, "facts": [*facts, ["merged topics", told]], "tree": tree}
 
 
 def merged_topic(parts, k, row, mean, columns, data):
     """The record of topic k, the sum of some topics, largest first, whose word weights are ``row``."""
-    weight, counts = sum(topic["weight"] for topic in parts), np.array(data["counts"])
+    weight, supported = (sum(topic[key] for topic in parts) for key in ("weight", "supported"))
+    counts = np.array(data["counts"])
     part = row[columns].sum(dtype=np.float64) / row.sum(dtype=np.float64)
     # relevant_words reads the page's words alone as a topic; the factor gives them their tokens
     tokens = weight * part * data["nTokens"] / counts.sum()
@@ -50,6 +50,7 @@ def merged_topic(parts, k, row, mean, columns, data):
     best = sorted(shares, key=lambda pair: -pair[1])[: max(len(topic["documents"]) for topic in parts)]
     return UNKNOWN | {
         "weight": weight,
+        "supported": supported,
         "words": words.tolist(),
         "p": short(p * part),
         "distinctive": distinctive[: len(words)],

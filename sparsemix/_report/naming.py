@@ -89,8 +89,8 @@ def plain_name(name):
 
 
 def groups_of(topics, names):
-    """Lists of topics that are shown as one, the largest topic of each first, as in ``topics``."""
+    """Lists of topics that are shown as one, in the order of the page, the first topic of each as in ``topics``."""
     groups = {}
     for topic in topics:
         groups.setdefault(names.get(topic["id"], topic["id"]), []).append(topic)
-    return sorted(groups.values(), key=lambda group: -sum(topic["weight"] for topic in group))
+    return sorted(groups.values(), key=lambda group: [-sum(t[key] for t in group) for key in ("supported", "weight")])

@@ -11,7 +11,7 @@ from sparsemix._report.relevance import relevance_order
 
 # Words and documents of a topic; words with bars.
 WORDS, DOCUMENTS, BARS = 20, 3, 10
-# Topics on paper: the largest.
+# Topics on paper: the first.
 MOST_TOPICS = 300
 # In order of dependence.
 SCRIPTS = ("tools", "naming", "words", "plots", "views", "topic", "context", "passage", "main")

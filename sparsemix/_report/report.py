@@ -159,8 +159,7 @@ def report(
     coherence, remark = coherence_of(components, X.counts, min(10, X.shape[1]))
     facts += [("coherence (mean NPMI)", remark)] if remark else []
     numbers = Numbers()
-    topics = topic_records(components, gathered, coherence, shown, numbers)
-    tree = place_topics(topics, components)
+    topics, tree = arranged(topic_records(components, gathered, coherence, shown, numbers), components)
     add_strata(topics, strata, gathered, numbers)
     effects = None if effects is None else add_effects(topics, effects)
     rows = document_rows(topics)
@@ -249,6 +248,10 @@ class Report:
 
     def table(self, n_top_words: int = 10) -> list[dict[str, Any]]:
         """Topics, largest first.
+
+        ``sparsemix topics`` compares several seeds. A topic then counts by its token share times the share of seeds
+        that find it, so topics that no other seed finds come last, by their size. The page has the same order. Numbers
+        of topics are those of the model.
 
         Parameters
         ----------
@@ -364,9 +367,9 @@ def coherence_of(components, X, n_top_words):
 
 
 def topic_records(components, gathered, coherence, n_words, numbers):
-    """Data of all topics, largest first."""
-    order, mean = np.argsort(-gathered.weights, kind="stable"), mean_topic(components)
-    return [topic_record(k, components[k], mean, gathered, coherence, n_words, numbers) for k in order.tolist()]
+    """Data of all topics, by number."""
+    mean = mean_topic(components)
+    return [topic_record(k, row, mean, gathered, coherence, n_words, numbers) for k, row in enumerate(components)]
 
 
 def topic_record(k, row, mean, gathered, coherence, n_words, numbers):
@@ -376,6 +379,7 @@ def topic_record(k, row, mean, gathered, coherence, n_words, numbers):
     return {
         "id": k,
         "weight": float(gathered.weights[k]),
+        "supported": float(gathered.weights[k]),  # times the share of runs that find the topic, if there are several
         "coherence": None if np.isnan(coherence[k]) else round(float(coherence[k]), 4),
         "words": [numbers(v) for v in words.tolist()],
         "p": short(probabilities),
@@ -384,8 +388,14 @@ def topic_record(k, row, mean, gathered, coherence, n_words, numbers):
     }
 
 
+def arranged(topics, components):
+    """The topics in the order of the page, and their tree. Of topics that no run finds, the largest is first."""
+    topics = sorted(topics, key=lambda topic: (-topic["supported"], -topic["weight"]))
+    return topics, place_topics(topics, components)
+
+
 def place_topics(topics, components):
-    """Set map coordinates and similar topics of the largest topics; the tree of these topics."""
+    """Set map coordinates and similar topics of the first topics; the tree of these topics."""
     affinity = affinities(components[[topic["id"] for topic in topics[:MOST_TOPICS]]])
     places = topic_map(affinity)
     others, near = similar_topics(affinity)

@@ -169,7 +169,7 @@ class WordPrior(BaseEstimator):
                     "n_components"
                 )
             out[columns(words, places, f"exclude[{topic!r}]", missing), numbers[topic]] = 0.0
-        warn_of_missing(missing)
+        warn_of_missing(missing, places)
         return out
 
     def _places(self, n_words):
@@ -199,17 +199,27 @@ def columns(words, places, name, missing):
     found = [places[word] for word in words if word in places]
     missing += [word for word in words if word not in places]
     if not found:
-        raise ValueError(f"no word of {name} of topic_word_prior is in the vocabulary; give at least one that is")
+        raise ValueError(
+            f"no word of {name} of topic_word_prior is in the vocabulary; give at least one that is"
+            f"{other_case(words, places)}"
+        )
     return np.unique(found)
 
 
-def warn_of_missing(words):
+def other_case(words, places):
+    """A hint at words of the vocabulary that differ from some missing words in capitals only; "" if there are none."""
+    known = {word.lower(): word for word in places if isinstance(word, str)}
+    found = [known[word.lower()] for word in words if isinstance(word, str) and word.lower() in known]
+    return f"; capitals count, and the vocabulary has {', '.join(map(repr, found[:NAMED]))}" if found else ""
+
+
+def warn_of_missing(words, places):
     """Name words outside the vocabulary."""
     if words := list(dict.fromkeys(words)):
         more = "" if len(words) <= NAMED else f" and {len(words) - NAMED} more"
         warnings.warn(
             f"{', '.join(map(repr, words[:NAMED]))}{more} of topic_word_prior are not in the vocabulary and have no "
-            "effect",
+            f"effect{other_case(words, places)}",
             UserWarning,
             stacklevel=2,
         )

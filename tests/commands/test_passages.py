@@ -274,6 +274,18 @@ def test_topics_that_repeat_are_found():
     assert likenesses(components[[0, 9]], corpus, [0, 1]) == ["", ""]  # the corpus is the mean of few topics
 
 
+def test_topics_that_begin_with_the_same_words_repeat_each_other():
+    """Half of the ten main words make a topic a repeat, however the other words differ; fewer do not."""
+    topics = np.zeros((40, 600))
+    topics[4:, 200:] = np.random.default_rng(0).dirichlet(np.full(400, 0.05), size=36) * 110
+    for k, n_shared in enumerate([10, 8, 5, 4]):
+        topics[k, :n_shared] = 5.0
+        topics[k, 10 * k + n_shared : 10 * k + 10] = 5.0
+        topics[k, 40 + 40 * k : 80 + 40 * k] = 1.5
+    assert likenesses(topics, topics.sum(axis=0), range(40)) == ["", "topic 0", "topic 0", *37 * [""]]
+    assert likenesses(np.eye(8)[:2] + np.eye(8)[2:4], np.ones(8), [0, 1]) == ["", ""]  # ten words are the vocabulary
+
+
 def test_fillers_are_words_of_many_topics():
     lists = [["using", f"a{i}", *(["package"] if i < 5 else [])] for i in range(20)]
     assert fillers(lists) == [("using", 20), ("package", 5)]

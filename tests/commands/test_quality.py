@@ -2,6 +2,7 @@
 
 import csv
 import itertools
+import json
 import re
 from types import SimpleNamespace
 
@@ -13,6 +14,7 @@ from scipy.optimize import linear_sum_assignment
 from sparsemix.__main__ import main
 from sparsemix._commands import topics as _topics_command
 from sparsemix._commands.quality import Again
+from sparsemix.metrics import distinctive_words
 
 
 def table(path):
@@ -58,6 +60,34 @@ def test_the_command_says_whether_topics_are_found_again(titles, tmp_path, capsy
         assert (n_topics, n_found) == (len(column), sum(count >= 2 for count in column))
         assert not isinstance(joblib.load(tmp_path / name / "model.joblib")[-1].init_params, np.ndarray)
         assert least <= n_found <= most
+
+
+def in_page(folder):
+    """The topics of the page of a run, in order."""
+    data = re.search(r'id="data">(.*?)</script>', (folder / "report.html").read_text(encoding="utf-8"))[1]
+    return [topic["id"] for topic in json.loads(data)["topics"]]
+
+
+@pytest.mark.parametrize("n_runs", [1, 3])
+def test_a_topic_that_no_other_seed_finds_does_not_come_first(titles, tmp_path, capsys, n_runs):
+    """Of two clear themes and much noise: the order is by size times support, in the page, the table and the list."""
+    texts = "".join((titles / f"{name}.txt").read_text() for name in ("noise", "clear"))
+    (tmp_path / "all.txt").write_text(texts)
+    main(["topics", str(tmp_path / "all.txt"), "--output", str(tmp_path / "out"), "--n-components", "6",
+          "--n-top-words", "4", "--n-jobs", "1", "--runs", str(n_runs), "--stop-words", "en"])  # fmt: skip
+    rows = table(tmp_path / "out" / "topics.csv")
+    sizes = np.array([float(row["token_share"]) for row in rows])
+    found = np.array([int((row["found_again"] or "1").split("/")[0]) for row in rows])
+    order = [int(row["topic"]) for row in rows]
+    assert (np.diff(sizes * found) <= 1e-6).all()
+    assert (np.diff(sizes[found == 0]) <= 1e-6).all()
+    assert n_runs == 1 or (found[0] and (np.diff(sizes) > 1e-6).any())
+    assert order == in_page(tmp_path / "out")
+    assert order == [int(k) for k in re.findall(r"^ +(\d+) +[\d.]+% ", capsys.readouterr().out, re.MULTILINE)]
+    model = joblib.load(tmp_path / "out" / "model.joblib")[-1]
+    first = distinctive_words(model, 4)[order[0]]
+    names = joblib.load(tmp_path / "out" / "model.joblib")[0].get_feature_names_out()
+    assert rows[0]["words"].split() == names[first].tolist()  # numbers are those of the model
 
 
 @pytest.mark.parametrize("options", [["--seconds", "60"], ["--checkpoint", "CHECKPOINT"]])

@@ -202,6 +202,16 @@ def test_words_outside_the_vocabulary_are_named():
     assert est.topic_word_prior_[0, 3] > 1.0
 
 
+@pytest.mark.parametrize(("word", "seed"), [("court", "Court"), ("NATO", "nato")])
+def test_words_that_differ_from_the_vocabulary_in_capitals_are_named(word, seed):
+    words = [word, *(f"w{v}" for v in range(V - 1))]
+    hint = f"; capitals count, and the vocabulary has '{word}'$"
+    with pytest.raises(ValueError, match=hint):
+        fitted(SparseLDA, WordPrior(words, seeds={"a": [seed]}))
+    with pytest.warns(UserWarning, match=hint):
+        fitted(SparseLDA, WordPrior(words, seeds={"a": [seed, "w1"]}))
+
+
 def test_very_many_topics_take_sparse_priors_only():
     est = SparseSCVB0LDA(2100, topic_word_prior=WordPrior(seeds={"a": [3]}, strength=0.5), max_iter=1, random_state=0)
     assert est.fit(X).topic_word_prior_[0, 3] == pytest.approx(0.01 + 0.5 * TOTALS.sum() / 2100, rel=1e-6)

@@ -2,7 +2,7 @@
 
 const VIEWS = { list: "Topics", map: "Map", groups: "Groups", data: "Data" };
 const state = {
-  view: "list", query: "", sort: "weight", topic: null, document: null, word: null,
+  view: "list", query: "", sort: "supported", topic: null, document: null, word: null,
   groups: Math.max(1, Math.min(20, Math.round(Math.sqrt(topics.length)))),
 };
 const app = document.getElementById("app");
@@ -72,7 +72,7 @@ const search = el("input", { type: "search", id: "search", placeholder: "word or
   } });
 const sortLabel = el("label", {}, "Sort",
   el("select", { id: "sort", onchange: (event) => go({ sort: event.target.value }, true) },
-    Object.entries(SORTS).filter(([key]) => key !== "found" || topics.some((topic) => topic.found)).map(([key, [name]]) => el("option", { value: key }, name))));
+    Object.entries(SORTS).map(([key, [name]]) => el("option", { value: key }, name))));
 const slider = el("input", { type: "range", id: "relevance", min: 0, max: 1, step: 0.1, value: settings.relevance,
   "aria-label": "Words: from distinctive to frequent",
   oninput: (event) => {
@@ -106,7 +106,7 @@ const sized = () => document.documentElement.style.setProperty("--head", `${head
 window.addEventListener("resize", sized);
 sized();
 if (addressed) readAddress();
-// On a wide screen the largest topic is open from the start.
+// On a wide screen the first topic is open from the start.
 if (state.topic === null && topics.length && matchMedia("(min-width: 60.01rem)").matches) {
   state.topic = topics[0].id;
   if (addressed) history.replaceState(null, "", `#topic=${state.topic}`);

@@ -1,8 +1,10 @@
-// Names that people give to topics. Topics of one name are shown as one: `topics` has them joined, largest first.
+// Names that people give to topics. Topics of one name are shown as one: `topics` has them joined,
+// those of most supported tokens first.
 
 const names = new Map(Object.entries(data.names || {}).map(([id, name]) => [Number(id), name]));
 let topics = [];
 let topicOf = new Map(); // of every topic of the model, the one that is shown
+let mostWeight = 0; // the token share of the largest topic
 let unsaved = false;
 
 function sumOf(members, shares) {
@@ -14,7 +16,7 @@ function joined(members) {
   const name = names.get(members[0].id) || "";
   const ids = members.map((topic) => topic.id);
   if (members.length === 1) return { ...members[0], name, members: ids };
-  const weight = members.reduce((sum, topic) => sum + topic.weight, 0);
+  const [weight, supported] = ["weight", "supported"].map((key) => members.reduce((sum, topic) => sum + topic[key], 0));
   const p = new Map();
   for (const topic of members) {
     topic.words.forEach((word, i) => p.set(word, (p.get(word) || 0) + (topic.p[i] * topic.weight) / (weight || 1)));
@@ -25,7 +27,7 @@ function joined(members) {
     documents.set(place, Math.max(share, documents.get(place) || 0));
   }
   return {
-    ...members[0], name, members: ids, weight, coherence: null, repeats: null, found: null, stability: null, changes: null, trend: [],
+    ...members[0], name, members: ids, weight, supported, coherence: null, repeats: null, found: null, stability: null, changes: null, trend: [],
     effects: null,
     words, p: words.map((word) => p.get(word)),
     documents: [...documents].sort((a, b) => b[1] - a[1]).slice(0, 5),
@@ -40,7 +42,8 @@ function arrange() {
     const key = names.get(topic.id) || topic.id;
     groups.set(key, [...(groups.get(key) || []), topic]);
   }
-  topics = [...groups.values()].map(joined).sort((a, b) => b.weight - a.weight);
+  topics = [...groups.values()].map(joined).sort((a, b) => b.supported - a.supported || b.weight - a.weight);
+  mostWeight = Math.max(...topics.map((topic) => topic.weight), 1e-12);
   topicOf = new Map(topics.flatMap((topic) => topic.members.map((id) => [id, topic])));
 }
 

@@ -43,7 +43,7 @@ function noteOf(topic, placed, scale) {
 }
 
 function mapOfTopics(chosen, query, choose) {
-  const placed = topics.filter((topic) => topic.at);
+  const placed = topics.filter((topic) => topic.at).sort(largest); // small circles lie on large ones
   const told = el("p", { class: "soft", role: "status" }, "Point at a circle, or use the arrow keys and Enter.");
   const scale = (c) => MAP / 2 + c * (MAP / 2 - 42);
   const circles = new Map();

@@ -1,10 +1,13 @@
 // What stands on the left: the list of topics, the map, the groups, the data.
 
+const measured = topics.some((topic) => topic.found);
+const largest = (a, b) => b.weight - a.weight;
 const SORTS = {
-  weight: ["largest first", (a, b) => b.weight - a.weight],
+  supported: [measured ? "largest and surest first" : "largest first", (a, b) => b.supported - a.supported || largest(a, b)],
+  ...(measured ? { weight: ["largest first", largest] } : {}),
   coherence: ["most coherent first", (a, b) => (b.coherence ?? -2) - (a.coherence ?? -2)],
-  found: ["surest first", (a, b) => (b.found ? b.found[0] : -1) - (a.found ? a.found[0] : -1)
-    || (b.stability ?? -1) - (a.stability ?? -1)],
+  ...(measured ? { found: ["surest first", (a, b) => (b.found ? b.found[0] : -1) - (a.found ? a.found[0] : -1)
+    || (b.stability ?? -1) - (a.stability ?? -1)] } : {}),
   id: ["by number", (a, b) => a.id - b.id],
   words: ["by first word", (a, b) => (labelOf(a, 1)[0] || "").localeCompare(labelOf(b, 1)[0] || "")],
 };
@@ -25,7 +28,7 @@ function topicRow(topic, state) {
   return el("li", {}, el("button", { type: "button", class: `row ${unsure(topic)}`, "data-topic": topic.id,
     "aria-current": chosen ? "true" : null, onclick: () => go({ topic: topic.id, document: null }) },
     el("span", { class: "head" },
-      el("span", {}, `topic ${topic.members.join(", ")}`), bar(topic.weight / Math.max(topics[0].weight, 1e-12)),
+      el("span", {}, `topic ${topic.members.join(", ")}`), bar(topic.weight / mostWeight),
       el("span", { class: "number", title: "share of the tokens of all documents" }, `${percent(topic.weight)} of tokens`),
       topic.coherence === null ? null : el("span", { class: "number" }, `coherence ${topic.coherence.toFixed(2)}`),
       topic.found ? el("span", { class: "number", title: "runs with other seeds that find the topic" },
@@ -76,7 +79,7 @@ function groupView(state) {
         el("ul", { class: "list" }, found.map((topic) => topicRow(topic, state))));
     }),
     data.topics.length > data.tree.order.length
-      ? el("p", { class: "soft" }, `The smallest ${data.topics.length - data.tree.order.length} topics are in the list alone.`)
+      ? el("p", { class: "soft" }, `The last ${data.topics.length - data.tree.order.length} topics are in the list alone.`)
       : null];
 }
 
@@ -93,6 +96,8 @@ function dataView() {
       el("p", {}, "Words are sorted by relevance: at the end of the slider by their probability in the topic, at its "
         + "beginning by how much more probable they are in the topic than in all texts. The circles of the map are the "
         + "larger the larger the topic; similar topics are near each other, and distances far apart mean little."
-        + (topics.some((topic) => topic.found) ? " Topics that at most half of the runs with other seeds find are dashed." : ""))),
+        + (measured ? " Topics that at most half of the runs with other seeds find are dashed." : "")),
+      measured ? el("p", {}, "The list begins with the topics of the largest token share times the share of runs with other seeds that "
+        + "find them. Numbers of topics are those of the model.") : null),
     el("p", { class: "soft" }, data.made)];
 }
