@@ -1,6 +1,6 @@
 """Runs the Python of pages as a reader would, block after block, and compares what it prints with the page.
 
-python doc/blocks.py README.md doc/index.rst doc/getting_started.rst
+python doc/blocks.py README.md doc/getting_started.rst
 
 The blocks of a page share their names and a working folder that is empty at first. A block of text after a block of
 Python is its output: the same lines, but for numbers and words that other versions of packages change; the tests
