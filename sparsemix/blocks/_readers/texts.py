@@ -19,7 +19,7 @@ from sparsemix._estimator.writing import local_path, replacing
 from sparsemix._typing import FilePath, Folder
 from sparsemix.blocks._readers.arrays import Blocks
 from sparsemix.blocks._readers.paths import check_unchanged, open_binary, paths_of, state_of
-from sparsemix.datasets._files import in_utf8, unpacked
+from sparsemix.datasets._files import HEAD, in_utf8, unmarked_encoding, unpacked
 
 # Bytes per call that skips decompressed text.
 PIECE = 1 << 20
@@ -180,14 +180,16 @@ def places_of(path, lines):
     """(path, first byte, number of lines) of each block of a file; how many lines are not UTF-8, and the first one."""
     places, start, n, at, damaged, first = [], 0, 0, 0, 0, None
     with open_text(path) as file:
+        wide = unmarked_encoding(file.peek(HEAD)[:HEAD])
         for number, line in enumerate(file, start=1):
             at += len(line)
             n += 1
             if b"\0" in line:
-                raise ValueError(
-                    f"{path} is not text in UTF-8: document {n} of block {len(places)} has zero bytes; convert it to "
-                    "UTF-8, or begin it with a byte order mark if it is UTF-16"
+                remedy = f"it seems to be in {wide}: convert it, or begin it with a byte order mark" if wide else (
+                    "leave the file out if it is binary, or remove these bytes"
                 )
+                place = f"document {n} of block {len(places)}"
+                raise ValueError(f"{path} is not text in UTF-8: {place} has zero bytes; {remedy}")
             if not line.isascii() and not is_utf8(line):
                 damaged, first = damaged + 1, first or number
             if n == lines:
