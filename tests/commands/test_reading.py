@@ -96,11 +96,11 @@ def test_utf_16_without_a_mark_is_no_text_unless_it_is_said(tmp_path):
 @pytest.mark.parametrize("encodings", ["utf-8", "utf-8,utf-16-le", "utf-16-be"])
 def test_binary_files_get_no_encoding_to_try(tmp_path, encodings):
     numbers = np.random.default_rng(0).integers(0, 40, 4000)
-    stray = "one two\0three four and five ".encode()
+    stray = b"one two\0three four and five "
     for content in (b"\x7fELF\2\1\1" + bytes(9) + b"\3\0>\0" + bytes(40), numbers.astype("<i4").tobytes(), stray * 50):
         if encodings == "utf-16-be" and content.startswith(b"one"):
             continue  # what the user says is Chinese
-        with pytest.raises(ValueError, match="is not text .it has zero bytes.; leave out binary files"):
+        with pytest.raises(ValueError, match=r"is not text \(it has zero bytes\); leave out binary files"):
             corpus_of(tmp_path, content, encoding=encodings)
 
 
@@ -110,7 +110,8 @@ def test_encodings_with_utf_16_read_folders_of_several_encodings(tmp_path):
         (tmp_path / f"{name}.txt").write_bytes("größe words\n".encode(encoding))
     assert read_corpus(tmp_path, words=ALL, encoding=encodings).feature_names.tolist() == ["größe", "words"]
     (warning,) = read_corpus(tmp_path, words=ALL, encoding="utf-8,utf-16-le").warnings
-    assert "c.txt seems to be in utf-16-be, without a mark that says so; add --encoding utf-8,utf-16-le,utf-16-be" in warning
+    assert "c.txt seems to be in utf-16-be" in warning
+    assert "add --encoding utf-8,utf-16-le,utf-16-be" in warning
 
 
 def test_halves_of_characters_in_json_are_counted(tmp_path):

@@ -160,7 +160,7 @@ def test_texts_are_read_by_their_byte_order_mark(tmp_path, monkeypatch, encoding
 @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-32-be"])
 def test_other_encodings_without_a_mark_are_refused(tmp_path, encoding):
     (tmp_path / "t.txt").write_bytes("\n".join(TEXTS).encode(encoding))
-    message = rf"t\.txt is not text in UTF-8: document 1 of block 0 has zero bytes; it seems to be in {encoding}: convert"
+    message = rf"t\.txt is not text in UTF-8: document 1 of block 0 has zero bytes; it seems to be in {encoding}: con"
     with pytest.raises(ValueError, match=message):
         blocks.from_text(tmp_path / "t.txt", COUNTER)
 

@@ -70,7 +70,7 @@ def open_text(path, encoding):
             raise ValueError(f"{path} is not text, but begins like a {ending} file; give it that ending.")
         text = head.decode(encoding, errors="replace")
         if wide and text != head.decode(wide, errors="replace"):
-            raise ValueError(f"{path} seems to be in {wide}, without a mark that says so; add --encoding {given},{wide}.")
+            raise ValueError(f"{path} seems to be in {wide}, without a mark of that; add --encoding {given},{wide}.")
         if "\0" in text:
             raise ValueError(f"{path} is not text (it has zero bytes); leave out binary files.")
         errors = "surrogateescape" if not encoding.startswith(("utf-16", "utf-32")) else "replace"
