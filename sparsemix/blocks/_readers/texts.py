@@ -41,7 +41,7 @@ def from_text(
         such as ``s3://bucket/x.txt`` (needs fsspec). Files may be compressed by gzip, bzip2, xz or Zstandard. To read a
         block, a file that is compressed, or is not in UTF-8, is decoded from its first byte to that block, so convert
         large files first. Bytes that are not UTF-8 become U+FFFD, and a warning names the first document that has some.
-        Reading a file that has changed since the call raises ValueError.
+        Reading a block of a file that has changed since the call raises ValueError, also if its counts are kept.
     vectorizer : object
         Fitted; its ``transform(texts)`` returns counts, as in ``CountVectorizer``. It can be fitted to an open file,
         which is read line by line.
@@ -121,6 +121,8 @@ class TextBlocks(Blocks):
     def _read(self, i):
         if self._cache is None:
             return self._counted(i)
+        source, *_ = self._places[i]
+        check_unchanged(source, self._states[source])  # one block would be of the old text, and the next raise
         path = os.path.join(self._cache, f"block{i:05d}.npz")
         with suppress(OSError, ValueError, KeyError, zipfile.BadZipFile):  # not there, or damaged
             return sparse.csr_array(read_counts(path))
