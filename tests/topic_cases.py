@@ -78,6 +78,12 @@ def shuffled(matrix, split=False):
     return sparse.csr_array((data[order], column[order], indptr), shape=matrix.shape)
 
 
+def halves(matrix):
+    """The same matrix with two entries of half of each count: only sums are whole."""
+    data, indices = (np.repeat(each, 2) for each in (matrix.data / 2, matrix.indices))
+    return sparse.csr_array((data, indices, 2 * matrix.indptr), shape=matrix.shape)
+
+
 def with_stored_zeros(matrix):
     out = sparse.csr_array(matrix.toarray() + 1)
     out.data = out.data - 1
@@ -109,6 +115,7 @@ FORMS = {
     "reversed view": X.toarray()[:, ::-1].copy()[:, ::-1],
     "unsorted": shuffled(X),
     "duplicates": shuffled(X, split=True),
+    "duplicates of halves": halves(X),
     "unsorted float32": shuffled(X).astype(np.float32),
     "stored zeros": with_stored_zeros(X),
     "stored zeros float32": with_stored_zeros(X).astype(np.float32),

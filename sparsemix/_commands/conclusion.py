@@ -233,7 +233,9 @@ def parameters_of(model):
 
 def tell(table, facts, repeated, again):
     """Print topics and facts."""
-    print(f"\n{'topic':>5s} {'tokens':>7s} {'NPMI':>6s} {'again':>6s}  most distinctive words")
+    order = "\ntopics in the order of tokens times the share of runs that find them (again)"
+    print(order if isinstance(again, Again) else "")
+    print(f"{'topic':>5s} {'tokens':>7s} {'NPMI':>6s} {'again':>6s}  most distinctive words")
     for row in table:
         k, coherence = row["topic"], "" if row["coherence"] is None else f"{row['coherence']:.3f}"
         like = f"  (like {repeated[k]})" if repeated[k] else ""

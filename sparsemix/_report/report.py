@@ -107,7 +107,8 @@ def report(
         Called with the first row and the shares (n, n_components) of each block of documents.
     effects : TopicEffects, default=None
         Result of :func:`sparsemix.topics.estimate_effect` for this model. The page of each topic has the differences
-        between the levels of categories and between both ends of numbers, with intervals, and curves along numbers.
+        between the levels of categories and between the quantiles of 90 % and 10 % of numbers, with intervals, and
+        curves along numbers.
 
     Returns
     -------

@@ -5,7 +5,8 @@ import codecs
 import io
 import lzma
 import zlib
-from contextlib import contextmanager
+from collections import Counter
+from contextlib import contextmanager, suppress
 
 ENDINGS = ".gz", ".bz2", ".xz", ".zst"
 HEAD = 1 << 13
@@ -18,6 +19,9 @@ MARKS = {
     codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF32_LE: "utf-32", codecs.BOM_UTF32_BE: "utf-32",
     codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16",
 }  # fmt: skip
+# Encodings whose text has zero bytes. Their characters, by the upper bytes of their numbers, are nearly all of two
+# kinds, Latin ones and those of another alphabet; in the wrong order of bytes, and in binary files, they are of many.
+WIDE, MOSTLY = ("utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"), 0.9
 
 
 class Stream(io.RawIOBase):
@@ -141,6 +145,19 @@ def marked_encoding(file):
     """The encoding that the byte order mark of an open file names; None without a mark."""
     head = file.peek(HEAD)[:HEAD]
     return next((encoding for mark, encoding in MARKS.items() if head.startswith(mark)), None)
+
+
+def unmarked_encoding(head):
+    """The encoding of a text that has zero bytes, but no byte order mark; None for other content, such as a picture."""
+    for encoding in WIDE if b"\0" in head else ():
+        with suppress(UnicodeDecodeError):
+            text = codecs.getincrementaldecoder(encoding)().decode(head)  # its last character may be cut
+            kinds = Counter(ord(character) >> 8 for character in text)
+            n_lettered = sum(character.isalnum() or character.isspace() for character in text)
+            alphabets = sum(n for _, n in kinds.most_common(2))
+            if kinds[0] and "\0" not in text and alphabets >= MOSTLY * len(text) and 2 * n_lettered > len(text):
+                return encoding
+    return None
 
 
 def in_utf8(file):

@@ -5,7 +5,7 @@ from scipy import sparse
 from sklearn.utils import check_array
 
 from sparsemix._engine.blocks import spans
-from sparsemix._engine.documents import Documents
+from sparsemix._engine.documents import Documents, canonical
 from sparsemix._engine.sweeps import RowState
 from sparsemix._estimator.input.checks import SMALLEST_PRIOR, check_magnitude, of_positive_weight
 from sparsemix._estimator.input.forms import floats_of, row_of
@@ -38,9 +38,9 @@ def weighted_documents(X, sample_weight, dtype, may_be_empty=False):
 
 
 def count_blocks(X):
-    """Yield the first row and the counts of blocks of a CSR matrix or a dense array, as CSR."""
+    """Yield the first row and the counts of blocks of a CSR matrix or a dense array, as CSR without duplicates."""
     for start, stop in spans(X.shape[0], 1 << 16 if sparse.issparse(X) else max(1, (1 << 20) // X.shape[1])):
-        yield start, sparse.csr_array(X[start:stop])
+        yield start, canonical(X[start:stop])
 
 
 def is_learned(prior):

@@ -5,6 +5,7 @@ import gzip
 import io
 import json
 
+import numpy as np
 import pytest
 
 from sparsemix._commands.reading.corpus import Fields, Words, read_corpus
@@ -82,10 +83,35 @@ def test_encodings_are_tried_on_each_file(tmp_path):
 
 
 def test_utf_16_without_a_mark_is_no_text_unless_it_is_said(tmp_path):
-    content = "größe words\n".encode("utf-16-le")
-    with pytest.raises(ValueError, match="say --encoding utf-16-le"):
-        corpus_of(tmp_path, content)
-    assert "größe" in corpus_of(tmp_path, content, encoding="utf-16-le").feature_names
+    text = "größe words, слова большие\n"
+    for encoding, *others in ("utf-16-le", "utf-16-be"), ("utf-16-be", "utf-16-le"), ("utf-32-be", "utf-16"):
+        content = text.encode(encoding)
+        for given in ("utf-8", *others):
+            with pytest.raises(ValueError, match=f"seems to be in {encoding}, .* add --encoding {given},{encoding}"):
+                corpus_of(tmp_path, content, encoding=given)
+            for remedy in (encoding, f"{given},{encoding}"):
+                assert {"größe", "слова"} <= set(corpus_of(tmp_path, content, encoding=remedy).feature_names)
+
+
+@pytest.mark.parametrize("encodings", ["utf-8", "utf-8,utf-16-le", "utf-16-be"])
+def test_binary_files_get_no_encoding_to_try(tmp_path, encodings):
+    numbers = np.random.default_rng(0).integers(0, 40, 4000)
+    stray = b"one two\0three four and five "
+    for content in (b"\x7fELF\2\1\1" + bytes(9) + b"\3\0>\0" + bytes(40), numbers.astype("<i4").tobytes(), stray * 50):
+        if encodings == "utf-16-be" and content.startswith(b"one"):
+            continue  # what the user says is Chinese
+        with pytest.raises(ValueError, match=r"is not text \(it has zero bytes\); leave out binary files"):
+            corpus_of(tmp_path, content, encoding=encodings)
+
+
+def test_encodings_with_utf_16_read_folders_of_several_encodings(tmp_path):
+    encodings = "utf-8,utf-16-le,utf-16-be"
+    for name, encoding in zip("abc", encodings.split(","), strict=True):
+        (tmp_path / f"{name}.txt").write_bytes("größe words\n".encode(encoding))
+    assert read_corpus(tmp_path, words=ALL, encoding=encodings).feature_names.tolist() == ["größe", "words"]
+    (warning,) = read_corpus(tmp_path, words=ALL, encoding="utf-8,utf-16-le").warnings
+    assert "c.txt seems to be in utf-16-be" in warning
+    assert "add --encoding utf-8,utf-16-le,utf-16-be" in warning
 
 
 def test_halves_of_characters_in_json_are_counted(tmp_path):

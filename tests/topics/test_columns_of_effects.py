@@ -167,3 +167,17 @@ def test_backticks_without_a_name_are_refused(formula):
 def test_a_formula_is_a_text():
     with pytest.raises(ValueError, match="formula is a list; give a text such as"):
         Design(["x"], {"x": np.arange(N)})
+
+
+@pytest.mark.parametrize("formula", ["x", "s(x, df=5)", "bs(x, df=5)"])
+def test_comparisons_of_numbers_leave_out_the_ends(documents, formula):
+    """One document at an end decides a spline there."""
+    model, X, _ = documents
+    x = np.r_[2000.0, np.arange(N - 2) % 10 + 2010, 2030.0]
+    found = estimate_effect(model, X, {"x": x}, formula, n_draws=2)
+    ((label, rows),) = found._comparisons()
+    assert label == "x: 2018 less 2010"
+    assert rows == found.contrast({"x": [2018]}, {"x": [2010]})
+    x = np.where(np.arange(N) < 3, 1.0, 0.0)
+    ((label, _),) = estimate_effect(model, X, {"x": x}, "x", n_draws=2)._comparisons()
+    assert label == "x: 1 less 0"

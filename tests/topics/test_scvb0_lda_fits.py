@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from fitted import assert_never_fitted, assert_same_bits
 from scipy import sparse
-from topic_cases import GIVEN, LEARNED, K, N, V, X
+from topic_cases import GIVEN, LEARNED, K, N, V, X, halves
 
 from sparsemix import SparseSCVB0LDA
 from sparsemix._engine.documents import Documents
@@ -325,3 +325,11 @@ def test_a_packed_start_has_as_many_tokens_as_the_documents():
     est = SparseSCVB0LDA(gibbs_sampler.DENSE_SUMS + 1, max_iter=0, random_state=0).fit(X)
     assert isinstance(est._fitted.stats["word_topic"], PackedCounts)
     assert est._fitted.stats["count"].sum() == pytest.approx(X.sum(), rel=1e-3)
+
+
+def test_counts_in_parts_are_whole_if_their_sums_are():
+    """Only whole counts can decide the prior, which here gets other bits in the fourth epoch."""
+    X = sparse.csr_array(np.random.default_rng(0).poisson(0.1, (300, 100)).astype(float))
+    whole, parts = (SparseSCVB0LDA(3, max_iter=8, random_state=0).fit(rows) for rows in (X, halves(halves(X))))
+    np.testing.assert_array_equal(parts.components_, whole.components_)
+    np.testing.assert_array_equal(parts.doc_topic_prior_, whole.doc_topic_prior_)

@@ -9,6 +9,7 @@ from sklearn.utils.validation import validate_data
 
 from sparsemix._compat import Interval, Options
 from sparsemix._engine.blocks import gathered, spans
+from sparsemix._engine.documents import canonical
 from sparsemix._estimator.features import feature_dtype
 from sparsemix._estimator.input.forms import TYPES, floats_of, row_of, table_of, texts_named, without_index
 
@@ -167,8 +168,11 @@ def check_counts(estimator, X, reset):
 
 def warn_of_weights(X):
     """Warn of weights of words that models of counts cannot describe: light ones, and logarithms."""
-    sample = np.unique(np.linspace(0, X.shape[0] - 1, SAMPLE_ROWS).astype(int)) if X.shape[0] else ()
-    rows = [X.data[X.indptr[row] : X.indptr[row + 1]] if sparse.issparse(X) else X[row] for row in sample]
+    if not X.shape[0]:
+        return
+    sample = np.unique(np.linspace(0, X.shape[0] - 1, SAMPLE_ROWS).astype(int))
+    some = canonical(X[sample]) if sparse.issparse(X) else X[sample]
+    rows = np.split(some.data, some.indptr[1:-1]) if sparse.issparse(X) else some
     rows = [values[values > 0].astype(np.float64) for values in rows]
     rows = [values for values in rows if len(values)]
     if not rows:

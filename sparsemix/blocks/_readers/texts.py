@@ -19,7 +19,7 @@ from sparsemix._estimator.writing import local_path, replacing
 from sparsemix._typing import FilePath, Folder
 from sparsemix.blocks._readers.arrays import Blocks
 from sparsemix.blocks._readers.paths import check_unchanged, open_binary, paths_of, state_of
-from sparsemix.datasets._files import in_utf8, unpacked
+from sparsemix.datasets._files import HEAD, in_utf8, unmarked_encoding, unpacked
 
 # Bytes per call that skips decompressed text.
 PIECE = 1 << 20
@@ -41,7 +41,7 @@ def from_text(
         such as ``s3://bucket/x.txt`` (needs fsspec). Files may be compressed by gzip, bzip2, xz or Zstandard. To read a
         block, a file that is compressed, or is not in UTF-8, is decoded from its first byte to that block, so convert
         large files first. Bytes that are not UTF-8 become U+FFFD, and a warning names the first document that has some.
-        Reading a file that has changed since the call raises ValueError.
+        Reading a block of a file that has changed since the call raises ValueError, also if its counts are kept.
     vectorizer : object
         Fitted; its ``transform(texts)`` returns counts, as in ``CountVectorizer``. It can be fitted to an open file,
         which is read line by line.
@@ -121,6 +121,8 @@ class TextBlocks(Blocks):
     def _read(self, i):
         if self._cache is None:
             return self._counted(i)
+        source, *_ = self._places[i]
+        check_unchanged(source, self._states[source])  # one block would be of the old text, and the next raise
         path = os.path.join(self._cache, f"block{i:05d}.npz")
         with suppress(OSError, ValueError, KeyError, zipfile.BadZipFile):  # not there, or damaged
             return sparse.csr_array(read_counts(path))
@@ -180,14 +182,16 @@ def places_of(path, lines):
     """(path, first byte, number of lines) of each block of a file; how many lines are not UTF-8, and the first one."""
     places, start, n, at, damaged, first = [], 0, 0, 0, 0, None
     with open_text(path) as file:
+        wide = unmarked_encoding(file.peek(HEAD)[:HEAD])
         for number, line in enumerate(file, start=1):
             at += len(line)
             n += 1
             if b"\0" in line:
-                raise ValueError(
-                    f"{path} is not text in UTF-8: document {n} of block {len(places)} has zero bytes; convert it to "
-                    "UTF-8, or begin it with a byte order mark if it is UTF-16"
+                remedy = f"it seems to be in {wide}: convert it, or begin it with a byte order mark" if wide else (
+                    "leave the file out if it is binary, or remove these bytes"
                 )
+                place = f"document {n} of block {len(places)}"
+                raise ValueError(f"{path} is not text in UTF-8: {place} has zero bytes; {remedy}")
             if not line.isascii() and not is_utf8(line):
                 damaged, first = damaged + 1, first or number
             if n == lines:

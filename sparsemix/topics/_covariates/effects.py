@@ -58,7 +58,8 @@ def estimate_effect(
         2019.5 in the middle of 2019; durations become numbers of days.
     formula : str
         Right-hand side of a formula of formulaic, such as ``"party + s(year)"``. ``s(x)`` or ``s(x, df=5)`` is a smooth
-        curve: B-splines with 10 columns by default, fewer for fewer distinct values.
+        curve: B-splines with 10 columns by default, fewer for fewer distinct values. Their coefficients have no meaning
+        one by one: read the curve by ``contrast`` or :func:`sparsemix.plotting.plot_effect`.
     n_draws : int, default=25
         Number of draws of all proportions, at least 2.
     level : float, default=0.9
@@ -222,6 +223,11 @@ class TopicEffects:
     def table(self, topic: int | None = None) -> list[dict[str, Any]]:
         """Coefficients with standard errors and intervals.
 
+        A coefficient is the difference of expected proportions for one more unit of its column. That is an effect for
+        levels of categories and for numbers as they are. Columns of splines, such as ``s(year)[1]``, change together
+        with the number, so their coefficients have no meaning one by one, and may exceed 1. Read such a curve by
+        ``contrast``, ``predict`` or :func:`sparsemix.plotting.plot_effect`.
+
         Parameters
         ----------
         topic : int, default=None
@@ -279,9 +285,10 @@ class TopicEffects:
         return topic
 
     def _comparisons(self):
-        """A label and the rows of ``contrast`` for both ends of each number, and each level and the first one."""
+        """A label and the rows of ``contrast`` for each level and the first one, and two quantiles of each number."""
         for name in self.design.names:
-            first, *later = self.design.points(name, 2)[0]
+            values, is_curve = self.design.points(name, 2)
+            first, *later = self.design.inner(name) if is_curve else values
             for value in later[:MOST_LEVELS]:
                 label = f"{name}: {shown(value, first)} less {shown(first, value)}"
                 yield label, self.contrast({name: [value]}, {name: [first]})

@@ -14,6 +14,8 @@ from sparsemix.topics._covariates.columns import as_numbers, power_of_two
 # Largest number of columns of a spline by default, as in R's stm.
 SPLINE_COLUMNS = 10
 DEGREE = 3
+# Quantiles of a number that are compared: at both ends few documents decide a curve.
+INNER = 0.1, 0.9
 # Kinds of columns that are numbers.
 NUMBERS = "iuf"
 # A column whose part outside the columns before it is smaller is a combination of these. The second bound exceeds the
@@ -225,6 +227,12 @@ class Design:
         if column.dtype.kind in NUMBERS and name not in self.coded:
             return between(float(column.min()), float(column.max()), n_points), True
         return column.drop_duplicates().sort_values(), False
+
+    def inner(self, name):
+        """Two values of a number to compare: its quantiles of 10 % and 90 %, or both ends if these are one value."""
+        column = self.values[name].to_numpy(dtype=np.float64)
+        low, high = np.quantile(column, INNER, method="inverted_cdf").tolist()  # values that documents have
+        return (low, high) if low < high else (float(column.min()), float(column.max()))
 
     def build(self, make):
         """The matrix that ``make()`` returns; errors of formulaic become errors of values."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
 
-from sparsemix.datasets._files import ENDINGS, HEAD, marked_encoding, open_packed
+from sparsemix.datasets._files import ENDINGS, HEAD, marked_encoding, open_packed, unmarked_encoding
 
 # Marks of files that are no text, with their places, and the endings of such files.
 NO_TEXT = {
@@ -59,16 +59,20 @@ def open_text(path, encoding):
     """Open a file for text, with its line ends; undecodable bytes become lone surrogates.
 
     A byte order mark says the encoding. Of several encodings, separated by commas, the first one that decodes the file
-    counts.
+    counts. Text in UTF-16 or UTF-32 without a mark also decodes in others, so its encoding must be among them.
     """
-    encoding = encoding_of(path, encoding)
     with open_packed(path) as file:
         head = file.peek(HEAD)[:HEAD]
-        encoding = marked_encoding(file) or encoding
+        marked = marked_encoding(file)
+        wide = None if marked else unmarked_encoding(head)
+        encoding, given = marked or encoding_of(path, encoding, wide), encoding
         if ending := next((ending for mark, ending in NO_TEXT.items() if head.startswith(*mark)), None):
             raise ValueError(f"{path} is not text, but begins like a {ending} file; give it that ending.")
-        if "\0" in head.decode(encoding, errors="replace"):
-            raise ValueError(f"{path} is not text (it has zero bytes); if it is UTF-16, say --encoding utf-16-le.")
+        text = head.decode(encoding, errors="replace")
+        if wide and text != head.decode(wide, errors="replace"):
+            raise ValueError(f"{path} seems to be in {wide}, without a mark of that; add --encoding {given},{wide}.")
+        if "\0" in text:
+            raise ValueError(f"{path} is not text (it has zero bytes); leave out binary files.")
         errors = "surrogateescape" if not encoding.startswith(("utf-16", "utf-32")) else "replace"
         with io.TextIOWrapper(file, encoding=encoding, errors=errors, newline="") as text:
             try:
@@ -77,9 +81,11 @@ def open_text(path, encoding):
                 raise ValueError(f"{path} is not {encoding} ({error}); name another by --encoding.") from error
 
 
-def encoding_of(path, encodings):
-    """The first of the encodings that decodes the file; the last one if none does."""
+def encoding_of(path, encodings, wide=None):
+    """The ``wide`` encoding of the text if it is given; else the first that decodes the file, or the last one."""
     *first, last = encodings.split(",")
+    if wide in (*first, last):
+        return wide
     for encoding in first:
         decoder = codecs.getincrementaldecoder(encoding)()
         with open_packed(path) as file, suppress(UnicodeError):
