@@ -17,6 +17,7 @@ WORD = re.compile(rf"\S{{1,{UNSPACED}}}")
 # items. Marks after which a sentence continues.
 INNER_END = re.compile(r"(?:(?<=[^\W\d_])[.!?…][\"'”’»)\]]*\s+|[。！？।۔؟]\s*)[\"'“‘«(\[]*(?P<letter>[^\W\d_])")
 CONTINUES = tuple(",;:-–—،؛、，；")
+LAST_END = re.compile(r"[.!?…。！？।۔؟][\"'”’»)\]]*$")
 # Lines to examine, and the quantile of their lengths that is the width of the page. BULK is the share of breaks, lines
 # or words that decides, by two standard deviations where blank lines, BLANK of all, do not separate paragraphs. Where
 # they do, CONTINUED of the breaks are inside a sentence: verses and short paragraphs have few. CONTINUING is the least
@@ -80,7 +81,8 @@ def is_one_text(lines):
         return n >= CONTINUED * len(breaks) and n >= CONTINUING * len(full)
     n_certain = BULK * len(breaks) + len(breaks) ** 0.5
     continued = n >= n_certain if has_capitals else len(letters) >= CONTINUING * len(full)
-    return bool(breaks) and continued and n_at_width(breaks, full) >= n_certain
+    inside = [(above, below) for above, below in breaks if not LAST_END.search(above)]  # of a sentence
+    return bool(inside) and continued and n_at_width(inside, full) >= BULK * len(inside) + len(inside) ** 0.5
 
 
 def indent(line):
