@@ -150,7 +150,7 @@ def faiss(n_components, seed, **parameters):
     def fit(x, warm=False):
         means = faiss.Kmeans(
             x.shape[1], n_components, seed=seed + 1, max_points_per_centroid=len(x), min_points_per_centroid=1,
-            **given, **({"niter": 1} if warm else {}),
+            **given | ({"niter": 1} if warm else {}),
         )  # fmt: skip
         means.train(x)
         return means.index.search(x, 1)[1].ravel(), None
