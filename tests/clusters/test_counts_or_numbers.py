@@ -76,6 +76,7 @@ def test_what_looks_like_documents(kind):
     assert not doubt or ("SparseBernoulliMixture" in str(warned[0].message)) == (kind in binary)
 
 
+@pytest.mark.filterwarnings("ignore:X has the sum")
 @pytest.mark.parametrize("name", ESTIMATORS)
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in ("tf-idf", "nothing", "long texts")])
 def test_estimators_decide_alike_and_warn_in_doubt(kind, name):

@@ -49,7 +49,7 @@ WAYS = {
 
 def case(name, likelihood="multinomial"):
     """An estimator, its rows, and their weights or None."""
-    params = dict(WAYS[name])
+    params = {key: value for key, value in WAYS[name].items() if key != "word_prior" or likelihood == "multinomial"}
     weight = WEIGHTS if params.pop("weights", False) else None
     return streaming(likelihood, **params), rows_of(likelihood), weight
 
