@@ -100,12 +100,12 @@ def test_peers_take_part_where_they_are_installed_and_can_afford_it(monkeypatch)
 
     monkeypatch.setattr(tasks.importlib.util, "find_spec", lambda _: "found")
     monkeypatch.setitem(sys.modules, "evoc", SimpleNamespace(EVoC=EVoC))
-    assert set(tasks.peers(300, 4, 20, (1,), 0)) == {"HDBSCAN", "variational", "BIC", "EVoC"}
-    assert set(tasks.peers(300, 3, 20, (1,), 0)) == {"HDBSCAN", "variational", "BIC"}
-    assert set(tasks.peers(100_000, 3, 20, (1,), 0)) == {"variational", "BIC"}
-    assert set(tasks.peers(300, 1_000, 20, (1,), 0)) == {"HDBSCAN", "BIC", "EVoC"}
+    assert set(tasks.peers(300, 4, (1,), 0)) == {"HDBSCAN", "variational", "BIC", "EVoC"}
+    assert set(tasks.peers(300, 3, (1,), 0)) == {"HDBSCAN", "variational", "BIC"}
+    assert set(tasks.peers(100_000, 3, (1,), 0)) == {"variational", "BIC"}
+    assert set(tasks.peers(300, 1_000, (1,), 0)) == {"HDBSCAN", "BIC", "EVoC"}
     monkeypatch.setattr(tasks.importlib.util, "find_spec", lambda _: None)
-    assert set(tasks.peers(300, 4, 20, (1,), 0)) == {"HDBSCAN", "variational", "BIC"}
+    assert set(tasks.peers(300, 4, (1,), 0)) == {"HDBSCAN", "variational", "BIC"}
 
 
 class Bench:
@@ -142,7 +142,7 @@ def test_the_experiment_records_what_its_tables_show(tmp_path, monkeypatch):
 def test_held_out_scores_are_of_the_other_half(monkeypatch):
     monkeypatch.setattr(tasks, "StreamingNGGPMixture", GaussianMixture)
     monkeypatch.setattr(tasks, "peers", lambda *_: {})
-    run = tasks.growing("iris", 5, 20, (1,))["runs"]["sparsemix"]
+    run = tasks.growing("iris", 5, (1,))["runs"]["sparsemix"]
     X = load_iris().data[np.random.default_rng(5).permutation(150)]
     assert run["held_out"] == pytest.approx(GaussianMixture(random_state=5).fit(X[:75]).score(X[75:]))
 
