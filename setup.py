@@ -1,7 +1,8 @@
 """Build of the Cython kernels; everything else stands in pyproject.toml.
 
 Every .pyx file below ``sparsemix/_kernels`` is an extension. It depends on the headers and declarations that it
-names, directly or through others, and is compiled again when one of them has changed.
+names, directly or through others, and is compiled again when one of them has changed. What Cython needs for
+memoryviews is an extension that all others import: a copy in each takes as long to compile as the kernels themselves.
 
 ``SPARSEMIX_BOUNDSCHECK=1`` builds with bounds checks on, for the tests; generated C files go to ``build/cython``.
 ``SPARSEMIX_COMPILE_ARGS`` replaces -O3, for sanitizers. With ``SOURCE_DATE_EPOCH`` the source distribution has the same
@@ -26,6 +27,7 @@ from setuptools.command.sdist import sdist
 from setuptools.errors import CCompilerError, ExecError, PlatformError
 
 KERNELS = Path("sparsemix/_kernels")
+SHARED = "sparsemix._kernels._memoryviews"
 NAMES = re.compile(r'(?:#include|#define LOOPS|cdef extern from) "(\S+\.h)"|from sparsemix\._kernels\.(\S+) cimport')
 BOUNDSCHECK = os.environ.get("SPARSEMIX_BOUNDSCHECK", "0") == "1"
 # -g0: what Python was built with may ask for debug symbols, which cost a quarter of the time and most of the wheel.
@@ -67,21 +69,35 @@ class BuildKernels(build_ext):
         """Link without the folders of Python's own libraries: they would be searched wherever a wheel is installed."""
         if linker := getattr(self.compiler, "linker_so", None):
             self.compiler.linker_so = without_search_paths(linker)
+        self.n_started, self.n_stale = 0, sum(map(self.is_stale, self.extensions))
         super().build_extensions()
+        if self.n_started and sys.stderr.isatty():
+            print(file=sys.stderr)
+
+    def built(self, ext):
+        """Path of a compiled kernel."""
+        path = Path(self.get_ext_fullpath(ext.name))
+        if self.editable_mode:  # which builds in a new folder each time and copies the result back
+            here = Path(*ext.name.split(".")[:-1], path.name)
+            path = here if here.exists() else path
+        return path
+
+    def is_stale(self, ext):
+        """Whether a kernel is missing or older than what it depends on."""
+        built = self.built(ext)
+        newest = max(Path(name).stat().st_mtime for name in [*ext.sources, *ext.depends])
+        return self.force or not built.exists() or built.stat().st_mtime < newest
 
     def build_extension(self, ext):
         """Compile one kernel, unless there is one that is newer than all it depends on."""
-        built = Path(self.get_ext_fullpath(ext.name))
-        if self.editable_mode:  # which builds in a new folder each time and copies the result back
-            here = Path(*ext.name.split(".")[:-1], built.name)
-            built = here if here.exists() else built
-        newest = max(Path(name).stat().st_mtime for name in [*ext.sources, *ext.depends])
-        if self.force or not built.exists() or built.stat().st_mtime < newest:
-            print(f"compiling {ext.name}", file=sys.stderr, flush=True)
+        if self.is_stale(ext):
+            self.n_started += 1
+            told = f"compiling {self.n_started} of {self.n_stale}: {ext.name}"
+            print(f"\r\033[K{told}" if sys.stderr.isatty() else f"{told}\n", end="", file=sys.stderr, flush=True)
         elif self.editable_mode:
             wanted = Path(self.get_ext_fullpath(ext.name))
             wanted.parent.mkdir(parents=True, exist_ok=True)
-            self.copy_file(built, wanted)
+            self.copy_file(self.built(ext), wanted)
             return
         super().build_extension(ext)
 
@@ -162,21 +178,22 @@ def dependencies(path):
     return sorted(found)
 
 
+def extension(name, sources, depends=()):
+    """An extension with the flags of all."""
+    return Extension(
+        name, sources, depends=list(depends), include_dirs=[KERNELS.as_posix()], libraries=LIBRARIES,
+        define_macros=MACROS, py_limited_api=STABLE_ABI, extra_compile_args=COMPILE_ARGS,
+    )  # fmt: skip
+
+
 def extensions():
     """One for each kernel; those with most to compile first, so that no core is idle at the end."""
+    yield extension(SHARED, [f"{SHARED.replace('.', '/')}.c"])
     kernels = {path: dependencies(path) for path in KERNELS.glob("*/*.pyx")}
     size = {path: sum(part.stat().st_size for part in (path, *named)) for path, named in kernels.items()}
     for path in sorted(kernels, key=size.get, reverse=True):
-        yield Extension(
-            f"sparsemix._kernels.{path.parent.name}.{path.stem}",
-            [path.as_posix()],
-            depends=[named.as_posix() for named in kernels[path]],
-            include_dirs=[KERNELS.as_posix()],
-            libraries=LIBRARIES,
-            define_macros=MACROS,
-            py_limited_api=STABLE_ABI,
-            extra_compile_args=COMPILE_ARGS,
-        )
+        depends = [named.as_posix() for named in kernels[path]]
+        yield extension(f"sparsemix._kernels.{path.parent.name}.{path.stem}", [path.as_posix()], depends)
 
 
 def main():
@@ -188,6 +205,8 @@ def main():
         list(extensions()),
         nthreads=N_CORES,
         build_dir="build/cython-bounds" if BOUNDSCHECK else "build/cython",
+        shared_utility_qualified_name=SHARED,
+        quiet=True,
         compiler_directives={
             "language_level": 3,
             "boundscheck": BOUNDSCHECK,

@@ -55,7 +55,7 @@
 
 Symmetric and triangular D x D matrices are always packed: lower triangles, row by row, D (D + 1) / 2 numbers.
 Rows and tables are float or double, sums over rows are double, counts by word and topic have the dtype of the table.
-Callers allocate; outputs come last.
+Callers allocate; outputs come last. ``_memoryviews``, which Cython writes, has the memoryviews of all kernels.
 """
 
 from importlib.util import find_spec
