@@ -1,6 +1,6 @@
 # Two commands for a fresh machine with python3, a C compiler and make:
 #   make demo    learn a mixture from image patches and topics from docstrings, compare, draw
-#   make test    run the tests (make test-quick: the cheap ones, in a minute or two)
+#   make test    run the tests, of costly ones a few cases (make test-all: all cases)
 # Each makes .venv when it is missing and installs the package into it, as it stands in this folder: kernels are compiled
 # once for all commands, and again when their sources change.
 
@@ -14,7 +14,7 @@ ifeq ($(shell command -v $(firstword $(CC))),)
 $(error there is no C compiler '$(firstword $(CC))', which the kernels need (Debian: apt install gcc libc6-dev, macOS: xcode-select --install))
 endif
 
-.PHONY: demo kernels test test-quick costs cpus seeds bounds plain sanitize faults fuzz mutants kills large all-cases nightly compare evidence evidence-quick figures picture lint dist wheel doc examples clean
+.PHONY: demo kernels test test-all costs cpus seeds bounds plain sanitize faults fuzz mutants kills large all-cases nightly compare evidence evidence-quick figures picture lint dist wheel doc examples clean
 
 demo: $(VENV)/.demo
 	$(BIN)/sparsemix demo
@@ -22,12 +22,13 @@ demo: $(VENV)/.demo
 # Compiles what has changed, and nothing else.
 kernels: $(VENV)/.kernels
 
-test: $(VENV)/.test
-	$(PYTEST) tests
-
 # All cases of cheap tests and a few of costly ones: tests/costs.py.
-test-quick: $(VENV)/.test
+test: $(VENV)/.test
 	$(PYTEST) -m "not slow" tests
+
+# And then the cases that it leaves out.
+test-all: test
+	$(PYTEST) -m slow tests
 
 # Measures every test on one core, for a quarter of an hour, and writes tests/costs.txt.
 costs: $(VENV)/.test
@@ -53,10 +54,10 @@ define build
 	cd $(1) && $(2) $(abspath $(BIN))/python setup.py --quiet build_ext --inplace
 endef
 
-# The kernel tests against kernels with bounds checks.
+# The kernel tests against kernels with bounds checks, which need no optimised loops.
 BOUNDS = $(VENV)-bounds
 bounds: $(VENV)/.test
-	$(call build,$(BOUNDS),SPARSEMIX_BOUNDSCHECK=1)
+	$(call build,$(BOUNDS),SPARSEMIX_BOUNDSCHECK=1 SPARSEMIX_COMPILE_ARGS="-O1 -g0 -w")
 	PYTHONPATH=$(abspath $(BOUNDS)) SPARSEMIX_BOUNDSCHECK=1 $(PYTEST) tests/kernels tests/stats/test_nggp.py
 
 # Against kernels without extensions of gcc and clang, as other compilers make them.
@@ -175,7 +176,7 @@ $(VENV)/.%: pyproject.toml $(VENV)/.kernels
 	touch $@
 
 $(VENV)/.kernels: $(KERNELS) | $(VENV)/.tools
-	@echo "compiling the kernels that are new or have changed, on all cores; from scratch this takes a minute or two"
+	@echo "compiling the kernels that are new or have changed, on all cores; from scratch this takes about a minute"
 	$(BIN)/python setup.py --quiet build_ext --inplace
 	touch $@
 

@@ -6,7 +6,7 @@ import sys
 from collections import Counter, defaultdict
 
 import pytest
-from costs import Recorder, function_of, quick_cases, seconds
+from costs import Recorder, function_of, quick_cases, seconds, turn_of_commit
 from covering import FEW, chosen_items
 from seeds import use_other_seeds
 from skips import fail_unexpected_skip
@@ -76,12 +76,12 @@ def pytest_pycollect_makeitem(collector, name):
 
 @pytest.hookimpl(tryfirst=True)  # before slow tests are left out
 def pytest_collection_modifyitems(items):
-    """Mark cases that cost too much for the quick tests as slow, which ``-m "not slow"`` leaves out."""
-    functions = defaultdict(list)
+    """Mark cases that cost too much for ``make test`` as slow, which ``-m "not slow"`` leaves out."""
+    commit, functions = turn_of_commit(), defaultdict(list)
     for item in items:
         if not item.get_closest_marker("slow"):
             functions[function_of(item)].append(item)
-    for turn, same in enumerate(functions.values()):
+    for turn, same in enumerate(functions.values(), start=commit):
         for item in set(same).difference(quick_cases(same, turn)):
             item.add_marker(pytest.mark.slow)
 

@@ -1,18 +1,40 @@
-"""Measured costs of tests, which choose the cases that ``make test-quick`` runs.
+"""Measured costs of tests, which choose the cases that ``make test`` runs; ``make test-all`` runs all.
 
 ``costs.txt`` lists each test function whose cases take long, with the processor seconds of a case. ``make costs``
-measures it again. The quick tests run all cases of a function that is not listed, and of a listed one as many as
-``BUDGET`` pays for. They start at another case for each function. Cases marked ``slow`` are never quick.
+measures it again. ``make test`` runs all cases of a function that is not listed, and of a listed one as many as
+``BUDGET`` pays for. They begin at another case for each function and each commit, so that some commits later every
+case has run. A function that must find an edit of ``mutants/`` guards a formula: it keeps a case whatever that costs.
+Cases marked ``slow`` run in ``make test-all`` only.
 """
 
+import subprocess
+import tomllib
 from collections import defaultdict
 from pathlib import Path
 from resource import RUSAGE_CHILDREN, RUSAGE_SELF, getrusage
 
-LIST = Path(__file__).parent / "costs.txt"
-# Processor seconds: of the quick cases of one test function; of a case that is worth listing.
-BUDGET, CHEAP = 0.1, 0.025
+TESTS = Path(__file__).parent
+LIST = TESTS / "costs.txt"
+# Processor seconds: of the cases of one function in "make test"; of a case that is worth listing.
+BUDGET, CHEAP = 0.8, 0.025
 COSTS = {name: float(seconds) for seconds, name in map(str.split, LIST.read_text(encoding="utf-8").splitlines())}
+# Functions, and files of which all functions guard a formula.
+GUARDS = {
+    word.partition("[")[0].removeprefix("tests/")
+    for path in (TESTS / "mutants").glob("*.toml")
+    for mutant in tomllib.loads(path.read_text(encoding="utf-8"))["mutant"]
+    for word in mutant["tests"].split()
+}
+
+
+def turn_of_commit():
+    """A number that differs from commit to commit; 0 outside of a repository."""
+    command = ["git", "-C", str(TESTS), "rev-parse", "--short=7", "HEAD"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except OSError:  # no git
+        return 0
+    return 0 if done.returncode else int(done.stdout[:7], 16)
 
 
 def function_of(item):
@@ -21,9 +43,11 @@ def function_of(item):
 
 
 def quick_cases(items, turn):
-    """The cases of one test function that are quick."""
+    """The cases of one test function that ``make test`` runs."""
     name = function_of(items[0])
     n = min(len(items), int(BUDGET / COSTS[name])) if name in COSTS else len(items)
+    if n == 0 and not GUARDS.isdisjoint((name, name.partition("::")[0])):
+        n = 1
     first = turn % max(1, len(items))
     return [items[(first + i * len(items) // n) % len(items)] for i in range(n)]
 

@@ -88,7 +88,7 @@ def test_a_list_of_values_stays_whole():
 
 
 def test_costs_are_of_tests_that_exist():
-    """A listed name that no test has would be a test that the quick suite runs in full."""
+    """A listed name that no test has would be a test that ``make test`` runs in full."""
     missing = []
     for name in costs.COSTS:
         path, _, function = name.partition("::")
@@ -101,6 +101,7 @@ def test_costs_are_of_tests_that_exist():
 
 def test_quick_cases_are_all_of_cheap_tests_and_a_few_of_costly_ones(monkeypatch):
     items = [SimpleNamespace(nodeid=f"tests/a.py::test[{i}]") for i in range(10)]
+    monkeypatch.setattr(costs, "BUDGET", 0.1)
     monkeypatch.setattr(costs, "COSTS", {})
     assert costs.quick_cases(items, 3) == [items[(3 + i) % 10] for i in range(10)]
     monkeypatch.setattr(costs, "COSTS", {"a.py::test": 0.05})
@@ -108,6 +109,17 @@ def test_quick_cases_are_all_of_cheap_tests_and_a_few_of_costly_ones(monkeypatch
     assert costs.quick_cases(items, 3) == [items[3], items[8]]
     monkeypatch.setattr(costs, "COSTS", {"a.py::test": 0.2})
     assert costs.quick_cases(items, 3) == []
+    monkeypatch.setattr(costs, "GUARDS", {"a.py::test"})
+    assert costs.quick_cases(items, 13) == [items[3]]
+    monkeypatch.setattr(costs, "GUARDS", {"a.py"})
+    assert costs.quick_cases(items, 3) == [items[3]]
+
+
+def test_every_case_has_its_turn(monkeypatch):
+    items = [SimpleNamespace(nodeid=f"tests/a.py::test[{i}]") for i in range(7)]
+    monkeypatch.setattr(costs, "COSTS", {"a.py::test": costs.BUDGET / 2})
+    chosen = [place for turn in range(4) for place in map(items.index, costs.quick_cases(items, turn))]
+    assert sorted(set(chosen)) == list(range(7))
 
 
 def test_names_of_test_files_differ():
