@@ -2,10 +2,10 @@
 
 ``make mutants``, or ``python tests/mutants/run.py [--only TEXT] [--quick] [--jobs N] [--log FILE]``. The edits are the
 files *.toml in this folder: ``file``, ``old`` (which occurs there once), ``new``, ``tests``, the narrowest that must
-fail, and ``kernel``, which to compile where a header is edited. ``survives`` is a reason for an edit that changes nothing
-that a test could see. ``--quick`` runs those cases of the tests that ``make test`` has. Nothing is edited here: each
-worker has a copy. What takes time is imports and compilers, so tests run in forks of a process that has imported all
-but this package, and kernels are compiled one at a time.
+fail, and ``kernel``, which to compile where a header is edited. ``survives`` is a reason for an edit that changes
+nothing that a test could see. ``--quick`` runs those cases of the tests that ``make test`` has. Nothing is edited
+here: each worker has a copy. What takes time is imports and compilers, so tests run in forks of a process that has
+imported all but this package, and kernels are compiled one at a time.
 """
 
 import argparse
