@@ -1,5 +1,7 @@
 """scikit-learn's own checks, of several settings a class; an expected failure carries its reason."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 from estimator_cases import CLASSES
@@ -105,6 +107,12 @@ def expected_failures_of_clusters(est):
     same = isinstance(est, StreamingNGGPMixture) and est.likelihood == "auto" and est.max_components is None
     weighted = {} if same else {DENSE: ONE_ARRIVAL}
     return failing | weighted | means
+
+
+def checks_of(estimators):
+    """``parametrize_with_checks``, which makes the text of an estimator once and not for each of its checks."""
+    mark = parametrize_with_checks(estimators, expected_failed_checks=expected_failures)
+    return pytest.mark.parametrize(*mark.args, ids=cache(mark.kwargs["ids"]))
 
 
 # The quick tests check only the first setting of each class.
@@ -226,7 +234,7 @@ def test_every_class_is_checked():
 
 
 @few_epochs
-@parametrize_with_checks([settings[0] for settings in SETTINGS], expected_failed_checks=expected_failures)
+@checks_of([settings[0] for settings in SETTINGS])
 def test_first_setting(estimator, check):
     check(estimator)
 
@@ -238,15 +246,13 @@ OF_SETTINGS = DENSE, SPARSE, "check_methods_subset_invariance", "check_clusterin
 @pytest.mark.slow
 @pytest.mark.every_setting_with(*OF_SETTINGS)
 @few_epochs
-@parametrize_with_checks(
-    [est for settings in SETTINGS for est in settings[1:]], expected_failed_checks=expected_failures
-)
+@checks_of([est for settings in SETTINGS for est in settings[1:]])
 def test_other_settings(estimator, check):
     check(estimator)
 
 
 @pytest.mark.slow
-@parametrize_with_checks(WHOLE, expected_failed_checks=expected_failures)
+@checks_of(WHOLE)
 def test_settings_of_whole_counts(estimator, check, monkeypatch):
     def whole_counts(*args, **kwargs):
         rows = check_counts(*args, **kwargs)
