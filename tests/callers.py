@@ -18,7 +18,7 @@ def at_once(*calls):
 
     def run(i):
         try:
-            barrier.wait(60)
+            barrier.wait()
             results[i] = calls[i]()
         except BaseException as error:
             errors.append(error)

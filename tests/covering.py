@@ -72,34 +72,39 @@ def name_of(function):
     return getattr(function, "func", function).__name__ + (f"({arguments})" if arguments else "")
 
 
-def axes_of(item):
-    """What tells the values of each parameter of a test apart: (settings, others), two dictionaries by name.
+def axes_of(items):
+    """What tells the values of each parameter of a test apart, for each case: (settings, others), dictionaries by name.
 
     Names that one decorator gives together are one parameter, unless one of them is a setting.
     """
-    params = item.callspec.params
-    groups = [mark.args[0] for mark in item.iter_markers("parametrize")]
+    groups = [mark.args[0] for mark in items[0].iter_markers("parametrize")]
     groups = [names.replace(" ", "").split(",") if isinstance(names, str) else list(names) for names in groups]
-    groups += [[name] for name in params if not any(name in group for group in groups)]
-    settings, others = {}, {}
-    for group in groups:
-        if all(class_of(params[name]) is None for name in group):
-            others[",".join(group)] = tuple(id(params[name]) for name in group)
-            continue
-        for name in group:
-            value = params[name]
-            if class_of(value) is not None:
-                settings[name] = repr(value) if isinstance(value, BaseEstimator) else id(value)
-            else:  # a check of scikit-learn is a new partial function in each case
-                others[name] = name_of(value) if callable(value) else id(value)
-    return settings, others
+    groups += [[name] for name in items[0].callspec.params if not any(name in group for group in groups)]
+    groups = [(",".join(group), group) for group in groups]
+    texts, axes = {}, []  # one text of each estimator, since scikit-learn takes a while for it
+    for params in (item.callspec.params for item in items):
+        settings, others = {}, {}
+        for joined, group in groups:
+            if all(class_of(params[name]) is None for name in group):
+                others[joined] = tuple(id(params[name]) for name in group)
+                continue
+            for name in group:
+                value = params[name]
+                if isinstance(value, BaseEstimator):
+                    settings[name] = texts.get(id(value)) or texts.setdefault(id(value), repr(value))
+                elif class_of(value) is not None:
+                    settings[name] = id(value)
+                else:  # a check of scikit-learn is a new partial function in each case
+                    others[name] = name_of(value) if callable(value) else id(value)
+        axes.append((settings, others))
+    return axes
 
 
 def chosen_items(items, part):
     """Of all cases of one test, those that run by default; tests that follow each other have different parts."""
     n_quick = sum(item.get_closest_marker("slow") is None for item in items)
     items = sorted(items, key=lambda item: item.get_closest_marker("slow") is not None)
-    axes = [axes_of(item) for item in items]
+    axes = axes_of(items)
     varied = [name for name in axes[0][1] if len({others.get(name) for _, others in axes}) > 1]
     if not axes[0][0] and len(varied) < 2:
         return items

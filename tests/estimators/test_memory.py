@@ -87,11 +87,11 @@ def test_predictions_convert_rows_of_other_types_tile_by_tile(call, dtype, rows)
 @pytest.mark.parametrize("call", ["transform", "score"])
 def test_a_document_of_all_words_needs_no_second_table(make, call):
     """Parameters and what documents are inferred from, (V, K) each; 64 MB of the document, twice, or of a block."""
-    n_words, n_topics = 250_000, 140
+    n_words, n_topics = 125_000, 140
     X = sparse.csr_array(np.ones((1, n_words), dtype=np.float32))
     few = sparse.csr_array(([1.0, 2.0], ([0, 1], [5, 7])), shape=(2, n_words))
     est = make(n_topics, init_params="random", max_iter=1, max_doc_update_iter=1, random_state=0).fit(few)
-    assert added(lambda: getattr(est, call)(X)) < 2.1 * 4 * n_words * n_topics + (2 << 26)
+    assert added(lambda: getattr(est, call)(X)) < 2.2 * 4 * n_words * n_topics + (2 << 26)
 
 
 @pytest.mark.slow

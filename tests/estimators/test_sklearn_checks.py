@@ -1,5 +1,8 @@
 """scikit-learn's own checks, of several settings a class; an expected failure carries its reason."""
 
+import pickle
+from functools import cache
+
 import numpy as np
 import pytest
 from estimator_cases import CLASSES
@@ -24,6 +27,7 @@ from sparsemix import (
     StreamingNGGPMixture,
 )
 from sparsemix._estimator.input.checks import check_counts
+from sparsemix.clusters import _parameters as parameters
 
 AS_A_CLASSIFIER = "predict_proba has a column for each cluster found, and the check wants the four of a classifier"
 NOT_FOR_COUNTS = "the rows are blobs around zero, and the likelihood is one of counts"
@@ -105,6 +109,12 @@ def expected_failures_of_clusters(est):
     same = isinstance(est, StreamingNGGPMixture) and est.likelihood == "auto" and est.max_components is None
     weighted = {} if same else {DENSE: ONE_ARRIVAL}
     return failing | weighted | means
+
+
+def checks_of(estimators):
+    """``parametrize_with_checks``, which makes the text of an estimator once and not for each of its checks."""
+    mark = parametrize_with_checks(estimators, expected_failed_checks=expected_failures)
+    return pytest.mark.parametrize(*mark.args, ids=cache(mark.kwargs["ids"]))
 
 
 # The quick tests check only the first setting of each class.
@@ -226,7 +236,7 @@ def test_every_class_is_checked():
 
 
 @few_epochs
-@parametrize_with_checks([settings[0] for settings in SETTINGS], expected_failed_checks=expected_failures)
+@checks_of([settings[0] for settings in SETTINGS])
 def test_first_setting(estimator, check):
     check(estimator)
 
@@ -235,18 +245,34 @@ def test_first_setting(estimator, check):
 OF_SETTINGS = DENSE, SPARSE, "check_methods_subset_invariance", "check_clustering"
 
 
+@pytest.fixture(scope="module")
+def searched_once():
+    """The prior of clusters is sought once among the same rows, which checks fit again and again."""
+    results, search = {}, parameters.automatic_prior
+
+    def remembered(structures, given, rows, order, variances, partition, threshold):
+        fixed = [given(structure) for structure in structures], rows.X, rows.sample_weight, rows.shift
+        key = pickle.dumps((structures, fixed, order, partition, threshold))
+        if key not in results:
+            results[key] = pickle.dumps(search(structures, given, rows, order, variances, partition, threshold))
+        return pickle.loads(results[key])
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(parameters, "automatic_prior", remembered)
+        yield
+
+
 @pytest.mark.slow
+@pytest.mark.usefixtures("searched_once")
 @pytest.mark.every_setting_with(*OF_SETTINGS)
 @few_epochs
-@parametrize_with_checks(
-    [est for settings in SETTINGS for est in settings[1:]], expected_failed_checks=expected_failures
-)
+@checks_of([est for settings in SETTINGS for est in settings[1:]])
 def test_other_settings(estimator, check):
     check(estimator)
 
 
 @pytest.mark.slow
-@parametrize_with_checks(WHOLE, expected_failed_checks=expected_failures)
+@checks_of(WHOLE)
 def test_settings_of_whole_counts(estimator, check, monkeypatch):
     def whole_counts(*args, **kwargs):
         rows = check_counts(*args, **kwargs)

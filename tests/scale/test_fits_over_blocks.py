@@ -605,13 +605,13 @@ print(zlib.crc32(est.components_.T.tobytes()), est.n_iter_, repr(est.lower_bound
 @pytest.mark.slow
 def test_the_next_process_continues_from_a_killed_one(tmp_path):
     whole = run(FIT, "-")
-    process, limit = run(FIT, tmp_path), time.monotonic() + 60
-    while not list(tmp_path.glob("0*")) and process.poll() is None and time.monotonic() < limit:
+    process = run(FIT, tmp_path)
+    while not list(tmp_path.glob("0*")) and process.poll() is None:
         time.sleep(0.005)
     process.send_signal(signal.SIGKILL)  # just after the first checkpoint
-    process.communicate(timeout=60)
-    out, _ = run(FIT, tmp_path).communicate(timeout=120)
-    expected, _ = whole.communicate(timeout=120)
+    process.communicate()
+    out, _ = run(FIT, tmp_path).communicate()
+    expected, _ = whole.communicate()
     assert out == expected != ""
 
 
@@ -648,7 +648,7 @@ def test_memory_is_that_of_a_block_and_not_of_the_file(tmp_path):
     for start in range(0, len(rows), 100_000):
         rows[start : start + 100_000] = np.random.default_rng(start).standard_normal((100_000, 64), dtype=np.float32)
     rows.flush()
-    out, _ = run(MEMORY, tmp_path / "x.npy").communicate(timeout=200)
+    out, _ = run(MEMORY, tmp_path / "x.npy").communicate()
     used, n_seen = map(int, out.split())
     assert n_seen == 400_000
     assert used < 48 << 20
@@ -661,4 +661,4 @@ def test_importing_the_package_imports_no_optional_one():
     import sparsemix, sparsemix.blocks
     print([name for name in ("dask", "distributed", "h5py", "zarr") if name in sys.modules])
     """
-    assert run(program).communicate(timeout=60)[0].strip() == "[]"
+    assert run(program).communicate()[0].strip() == "[]"
