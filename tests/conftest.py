@@ -1,5 +1,6 @@
 """Fixtures of several files, and which cases of a test the suite and its quick part run."""
 
+import gc
 import os
 import signal
 import sys
@@ -60,6 +61,17 @@ def pytest_addoption(parser):
     parser.addoption("--all-cases", action="store_true", help="every combination of the parameters of every test")
     parser.addoption("--other-seeds", type=int, default=0, metavar="N", help="other starts of all fits: tests/seeds.py")
     parser.addoption("--record-costs", metavar="FILE", help="write tests/costs.txt; seconds of each case go to FILE")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Collect without the garbage collector, which visits thousands of cases again and again."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()
 
 
 @pytest.hookimpl(wrapper=True)

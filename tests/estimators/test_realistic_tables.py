@@ -65,7 +65,7 @@ def test_gaussians(table, covariance_type):
     assert warned or behind < NATS * X.shape[1] or found >= agreement(sibling, table, X, X_test) - AGREEMENT
 
 
-def documents(length, n_words=300, n_groups=6):
+def documents(length, n_words=400, n_groups=6):
     """Dense counts of documents that differ little from the frequencies of a language, and their groups."""
     rng = np.random.default_rng(0)
     groups, frequent = rng.integers(n_groups, size=600), 1.0 / np.arange(1, n_words + 1)

@@ -1,6 +1,5 @@
 """scikit-learn's own checks, of several settings a class; an expected failure carries its reason."""
 
-import pickle
 from functools import cache
 
 import numpy as np
@@ -27,7 +26,6 @@ from sparsemix import (
     StreamingNGGPMixture,
 )
 from sparsemix._estimator.input.checks import check_counts
-from sparsemix.clusters import _parameters as parameters
 
 AS_A_CLASSIFIER = "predict_proba has a column for each cluster found, and the check wants the four of a classifier"
 NOT_FOR_COUNTS = "the rows are blobs around zero, and the likelihood is one of counts"
@@ -245,25 +243,7 @@ def test_first_setting(estimator, check):
 OF_SETTINGS = DENSE, SPARSE, "check_methods_subset_invariance", "check_clustering"
 
 
-@pytest.fixture(scope="module")
-def searched_once():
-    """The prior of clusters is sought once among the same rows, which checks fit again and again."""
-    results, search = {}, parameters.automatic_prior
-
-    def remembered(structures, given, rows, order, variances, partition, threshold):
-        fixed = [given(structure) for structure in structures], rows.X, rows.sample_weight, rows.shift
-        key = pickle.dumps((structures, fixed, order, partition, threshold))
-        if key not in results:
-            results[key] = pickle.dumps(search(structures, given, rows, order, variances, partition, threshold))
-        return pickle.loads(results[key])
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(parameters, "automatic_prior", remembered)
-        yield
-
-
 @pytest.mark.slow
-@pytest.mark.usefixtures("searched_once")
 @pytest.mark.every_setting_with(*OF_SETTINGS)
 @few_epochs
 @checks_of([est for settings in SETTINGS for est in settings[1:]])

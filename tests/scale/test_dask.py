@@ -19,6 +19,20 @@ pytest.importorskip("dask.array")
 dd = pytest.importorskip("distributed")
 
 pytestmark = [few_epochs, pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")]
+HANGS = 1800  # seconds, a hundred times what the dearest of these tests takes
+
+
+@pytest.fixture(autouse=True)
+def end_of_a_hang():
+    """A cluster that does not answer ends the test, and not the run."""
+    def ended(*_):
+        raise TimeoutError(f"no end after {HANGS} seconds")
+
+    old = signal.signal(signal.SIGALRM, ended)
+    signal.alarm(HANGS)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, old)
 
 
 def cluster(n_workers, processes=False):
