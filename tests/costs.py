@@ -18,9 +18,9 @@ LIST = TESTS / "costs.txt"
 # Processor seconds: of the cases of one function in "make test"; of a case that is worth listing.
 BUDGET, CHEAP = 0.8, 0.025
 COSTS = {name: float(seconds) for seconds, name in map(str.split, LIST.read_text(encoding="utf-8").splitlines())}
-# Functions, and files of which all functions guard a formula.
+# Cases, functions and files that guard a formula.
 GUARDS = {
-    word.partition("[")[0].removeprefix("tests/")
+    word.removeprefix("tests/")
     for path in (TESTS / "mutants").glob("*.toml")
     for mutant in tomllib.loads(path.read_text(encoding="utf-8"))["mutant"]
     for word in mutant["tests"].split()
@@ -46,10 +46,12 @@ def quick_cases(items, turn):
     """The cases of one test function that ``make test`` runs."""
     name = function_of(items[0])
     n = min(len(items), int(BUDGET / COSTS[name])) if name in COSTS else len(items)
-    if n == 0 and not GUARDS.isdisjoint((name, name.partition("::")[0])):
+    guards = [item for item in items if item.nodeid.removeprefix("tests/") in GUARDS]
+    if n == 0 and not guards and not GUARDS.isdisjoint((name, name.partition("::")[0])):
         n = 1
     first = turn % max(1, len(items))
-    return [items[(first + i * len(items) // n) % len(items)] for i in range(n)]
+    chosen = [items[(first + i * len(items) // n) % len(items)] for i in range(n)]
+    return chosen + [item for item in guards if item not in chosen]
 
 
 def seconds():

@@ -113,6 +113,11 @@ def test_quick_cases_are_all_of_cheap_tests_and_a_few_of_costly_ones(monkeypatch
     assert costs.quick_cases(items, 13) == [items[3]]
     monkeypatch.setattr(costs, "GUARDS", {"a.py"})
     assert costs.quick_cases(items, 3) == [items[3]]
+    monkeypatch.setattr(costs, "GUARDS", {"a.py::test[7]", "a.py::test"})
+    assert costs.quick_cases(items, 3) == [items[7]]
+    monkeypatch.setattr(costs, "COSTS", {"a.py::test": 0.1})
+    assert costs.quick_cases(items, 3) == [items[3], items[7]]
+    assert costs.quick_cases(items, 7) == [items[7]]
 
 
 def test_every_case_has_its_turn(monkeypatch):
