@@ -163,7 +163,7 @@ wheel: $(VENV)/.release
 	$(BIN)/python -m build --wheel --no-isolation --outdir dist/built .
 	BIN=$(abspath $(BIN)) .ci/wheel
 
-examples: $(VENV)/.demo
+examples: $(VENV)/.doc
 	for script in examples/plot_*.py; do MPLBACKEND=Agg $(BIN)/python -W error "$$script" || exit 1; done
 
 doc: $(VENV)/.doc

@@ -83,15 +83,18 @@ def add_demo(commands):
     demo.set_defaults(run=runner("demo", demo))
     demo.add_argument("--only", choices=("mixture", "topics"), help="run only this part (default: both)")
     demo.add_argument("--n-jobs", type=n_threads, default=-1, help="number of threads (default: all cores)")
+    demo.add_argument(
+        "--seconds", type=positive(float), default=12.0, help="a fit ends with the epoch in which so many seconds are "
+        "over (default: %(default)s)",
+    )  # fmt: skip
     add = demo.add_argument_group("mixture").add_argument
     add("--n-components", type=positive(int), default=200, help="number of components K (default: %(default)s)")
     add("--n-nonzero", type=positive(int), default=4, help="responsibilities per row L (default: %(default)s)")
-    add("--max-iter", type=positive(int), default=40, help="maximal number of epochs (default: %(default)s)")
+    add("--max-iter", type=positive(int), default=20, help="maximal number of epochs (default: %(default)s)")
     add("--output", default="sparsemix-demo.png", help="image file to write (default: %(default)s)")
     add = demo.add_argument_group("topics").add_argument
     add("--n-topics", type=positive(int), default=100, help="number of topics K (default: %(default)s)")
     add("--n-topics-of-a-word", type=positive(int), default=8, help="topics per word L (default: %(default)s)")
-    add("--seconds", type=positive(float), default=8.0, help="seconds for each estimator (default: %(default)s)")
 
 
 def add_report(commands):

@@ -67,7 +67,7 @@ def plot_eigenvectors(
             limit = np.abs(vector).max()
             axis.imshow(vector.reshape(patch_shape), cmap="gray", vmin=-limit, vmax=limit)
             axis.set(xticks=[], yticks=[])
-        label = f"{weights[k]:.1%}\n$\\sigma^2$ {variances.sum():.2g}"
+        label = f"{weights[k]:.1%}\n$\\sigma^2$ {variances.sum():.3g}"
         row[0].set_ylabel(label, rotation=0, ha="right", va="center", fontsize=7)
     figure.suptitle("Leading eigenvectors of the largest components", fontsize=9)
     return figure

@@ -607,20 +607,50 @@ def test_the_version_is_told(capsys):
 # -- the demo
 
 
-def test_the_demo_of_topics_compares_in_the_same_time(monkeypatch, capsys, counts):
+@pytest.fixture
+def small_demo(monkeypatch, counts):
+    """The demo, with a few documents and patches."""
     from sklearn.utils import Bunch
 
     X, words = counts
     docstrings = Bunch(data=X.astype(np.float32), feature_names=np.array(words), names=np.arange(60))
+    patches = np.random.default_rng(0).normal(size=(2, 100, 64))
     monkeypatch.setattr(_demo, "load_docstrings", lambda: docstrings)
+    monkeypatch.setattr(_demo, "load_image_patches", lambda **_: patches - patches.mean(2, keepdims=True))
     monkeypatch.setattr(_demo, "N_HELD_OUT", 20)
     monkeypatch.setattr(_demo, "BATCH", 10)
-    main(["demo", "--only", "topics", "--n-topics", "3", "--seconds", "0.05", "--n-jobs", "1"])
-    printed = capsys.readouterr().out
-    scores = [float(line.split()[-1]) for line in printed.splitlines()
-              if line.startswith(("SparseLDA", "scikit-learn LDA"))]  # fmt: skip
+    return ["demo", "--n-topics", "3", "--n-components", "3", "--seconds", "0.05", "--n-jobs", "1"]
+
+
+def test_the_demo_of_topics_compares_in_the_same_time(small_demo, capsys):
+    main([*small_demo, "--only", "topics"])
+    scores = [float(line.split()[-1]) for line in capsys.readouterr().out.splitlines()
+              if line.startswith(("  SparseLDA", "  scikit-learn LDA"))]  # fmt: skip
     assert len(scores) == 2
     assert scores[0] > -np.log(12)  # of one topic for all documents
+
+
+def test_the_demo_ends_with_a_summary_that_fits_a_terminal_of_24_lines(small_demo, capsys, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    main(small_demo)
+    progress, blank, summary = capsys.readouterr().out.rpartition("\n\nHeld-out")
+    *lines, place = summary.splitlines()
+    assert "scikit-learn's after equal time" in progress.splitlines()[1]
+    assert max(map(len, (progress + blank + "\n".join(lines)).splitlines())) <= 80
+    scored = [name for name in ("patch ", "scikit-learn GaussianMixture", "a word ", "LDA, online") if name in summary]
+    assert len(scored) == 4
+    assert summary.count("\n") - 3 + _demo.N_SHOWN + 2 < 24  # 3 of 3 topics are shown here; a prompt follows
+    assert place == str(tmp_path / "sparsemix-demo.png")
+    assert (tmp_path / "sparsemix-demo.png").stat().st_size > 0
+
+
+def test_the_demo_without_matplotlib_prints_its_remedy_last(small_demo, capsys, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    main([*small_demo, "--only", "mixture"])
+    assert "pip install 'sparsemix[plot]'" in capsys.readouterr().out.splitlines()[-1]
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(

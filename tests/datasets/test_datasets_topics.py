@@ -1,6 +1,7 @@
 """Corpora: docstrings, bags of words from files and by name, generators."""
 
 import functools
+import gc
 import gzip
 import http.server
 import re
@@ -52,6 +53,21 @@ def test_docstrings_are_some_thousand_documents_of_counts(docstrings):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("collects", [True, False])
+def test_reading_docstrings_leaves_the_garbage_collector_as_it_was(tmp_path, collects):
+    (tmp_path / "good.py").write_text("'A module.'")
+    (tmp_path / "bad.py").write_text("'A module")
+    (gc.enable if collects else gc.disable)()
+    try:
+        assert list(_docstrings.docstrings_of_file(tmp_path / "good.py", "good")) == [("good", "A module.")]
+        assert gc.isenabled() == collects
+        with pytest.raises(SyntaxError):
+            list(_docstrings.docstrings_of_file(tmp_path / "bad.py", "bad"))
+        assert gc.isenabled() == collects
+    finally:
+        gc.enable()
+
+
 def test_docstrings_are_in_order_and_without_tests(docstrings):
     assert docstrings.names.tolist() == sorted(docstrings.names)
     assert not [name for name in docstrings.names if ".tests." in name]
