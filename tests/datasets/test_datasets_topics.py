@@ -52,7 +52,6 @@ def test_docstrings_are_some_thousand_documents_of_counts(docstrings):
     assert X.data.min() >= 1
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("collects", [True, False])
 def test_reading_docstrings_leaves_the_garbage_collector_as_it_was(tmp_path, collects):
     (tmp_path / "good.py").write_text("'A module.'")
@@ -68,6 +67,7 @@ def test_reading_docstrings_leaves_the_garbage_collector_as_it_was(tmp_path, col
         gc.enable()
 
 
+@pytest.mark.slow
 def test_docstrings_are_in_order_and_without_tests(docstrings):
     assert docstrings.names.tolist() == sorted(docstrings.names)
     assert not [name for name in docstrings.names if ".tests." in name]
