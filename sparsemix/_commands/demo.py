@@ -20,7 +20,7 @@ from sparsemix.datasets import load_docstrings, load_image_patches
 from sparsemix.metrics import basis_without_constant, distinctive_words, document_completion, mixture_log_likelihood
 
 N_HELD_OUT, N_SHOWN, BATCH, WIDTH = 600, 8, 512, 80
-# What the parts learn, and their seconds on two cores.
+# What the parts learn, and their seconds on two idle cores.
 PARTS = {"mixture": ("a mixture of image patches", 30), "topics": ("topics of docstrings", 15)}
 
 
@@ -55,7 +55,7 @@ def announce(parts):
     """Say what follows, and how long it takes."""
     learned, seconds = zip(*(PARTS[part.__name__] for part in parts), strict=True)
     print(f"Learns {' and '.join(learned)}; compares scores with")
-    print(f"scikit-learn's after equal time. Defaults take about {sum(seconds)} s on two cores.\n", flush=True)
+    print(f"scikit-learn's after equal time. Defaults take about {sum(seconds)} s on two idle cores.\n", flush=True)
 
 
 def mixture(options):
