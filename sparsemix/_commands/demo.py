@@ -77,10 +77,10 @@ def mixture(options):
     hard = fit(1, 0)
     print(f"scikit-learn's GaussianMixture for the same {seconds:.1f} seconds ...", flush=True)
     rival = GaussianMixture(
-        options.n_components, reg_covar=1e-5, max_iter=1, tol=0.0, warm_start=True, random_state=0
+        options.n_components, reg_covar=1e-5, tol=0.0, warm_start=True, random_state=0
     )
     with threadpool_limits(effective_n_jobs(options.n_jobs)):
-        other = rival, *timed(lambda: until(seconds, (lambda: rival.fit(patches) for _ in cycle([0]))))
+        other = rival, *timed(lambda: epochs_until(seconds, rival, patches))
     rows = [
         (f"SparseGaussianMixture, L={options.n_nonzero} Gaussians a patch", model, epochs, seconds),
         ("SparseGaussianMixture, L=1 Gaussian a patch", *hard), ("scikit-learn GaussianMixture", *other),
@@ -149,6 +149,22 @@ def until(seconds, steps):
         step()
         if time.perf_counter() >= end:
             return n
+
+
+def epochs_until(seconds, mixture, rows):
+    """Fit scikit-learn's mixture until the time is over; its number of epochs.
+
+    A call cannot be stopped, and computes all responsibilities once more than it has epochs. So each call has as many
+    epochs as the last one says will fit.
+    """
+    now, n, epochs = time.perf_counter(), 0, 1
+    end = now + seconds
+    while now < end:
+        start = now
+        mixture.set_params(max_iter=epochs).fit(rows)
+        now, n = time.perf_counter(), n + epochs
+        epochs = max(1, round((end - now) * epochs / (now - start)))
+    return n
 
 
 def compared(title, unit, rows, score):
