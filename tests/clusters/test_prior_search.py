@@ -135,6 +135,21 @@ def test_every_step_raises_the_evidence(structure):
         assert values[-1] > values[0]
 
 
+@pytest.mark.parametrize("structure", ["diag", "spherical"])
+def test_steps_end_where_the_evidence_is_flat(structure):
+    x, labels = clouds(20)
+    groups = Groups.of(x, labels, False)
+    found = prior_of(structure, 3).begin(groups).fit(groups, 100)
+
+    def value(name, change):
+        one = found.copy()
+        setattr(one, name, getattr(one, name) + change if name == "m" else getattr(one, name) * np.exp(change))
+        return total(one, groups)
+
+    for name in ("m", "kappa", "b", "nu"):
+        assert value(name, 1e-3) - value(name, -1e-3) == pytest.approx(0.0, abs=2e-6), name
+
+
 def test_the_search_for_matrices_is_as_good_as_a_grid():
     x, labels = clouds(200)
     groups = Groups.of(x, labels, True)

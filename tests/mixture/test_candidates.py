@@ -294,7 +294,6 @@ def test_neighbours_of_any_unit_and_distance(structure, dtype, unit, scale):
         assert (distances[k, found[k]] <= np.sort(distances[k])[5] + 1e-3).all()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("covariance_type", [f for f in FAMILIES if f != "low_rank"])  # which leaves a part out
 def test_expected_weights_are_means_over_rows_drawn(covariance_type):
     """The weights that rows of a component have on average, from rows of it."""

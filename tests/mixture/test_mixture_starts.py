@@ -364,15 +364,16 @@ def test_spans_of_components_have_few_rows_each():
         assert starts[last] - starts[first] <= SPAN or last == first + 1
 
 
-@pytest.mark.parametrize("n_columns", [1, 3])
+@pytest.mark.parametrize("covariance_type", ["diag", "tied"])
 @pytest.mark.filterwarnings("ignore:columns .* of X hold two values each")
-def test_no_exchange_for_columns_of_few_values(n_columns):
+def test_no_exchange_for_columns_of_few_values(covariance_type):
     """Three that are the same are the longest axis: the best cut is across them, and makes them constant."""
     rng = np.random.default_rng(0)
-    X = np.hstack([rng.standard_normal((300, 2)), np.tile(rng.integers(2, size=(300, 1)), n_columns)])
+    X = np.hstack([rng.standard_normal((300, 2)), np.tile(rng.integers(2, size=(300, 1)), 3)])
     labels = rng.integers(3, size=300).astype(np.int32)
     with Workers(1) as workers:
-        rows, _, learner = assemble(SparseGaussianMixture(3), Rows(X), workers)
+        params = SparseGaussianMixture(3, covariance_type=covariance_type)
+        rows, _, learner = assemble(params, Rows(X), workers)
         found, n = exchanged(learner, rows, labels, 3, rng, workers)
     assert n == 0
     np.testing.assert_array_equal(found, labels)

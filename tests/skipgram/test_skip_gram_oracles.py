@@ -1,5 +1,7 @@
 """SkipGramTopicModel against exact laws, brute force and known topics."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 import reference_skipgram as twin
@@ -13,6 +15,7 @@ from sparsemix._engine.sequences import Sequences
 from sparsemix._engine.threads import Workers
 from sparsemix._models.skipgram.samplers import DenseSampler, WalkerSampler
 from sparsemix._models.skipgram.stochastic_model import Annealing, StochasticSkipGramModel
+from sparsemix._models.skipgram.sweep_models import WalkingSkipGramModel
 from sparsemix.datasets import make_skip_gram
 from sparsemix.skipgram import _assemble
 
@@ -208,6 +211,34 @@ def test_one_topic_is_the_frequencies_of_context_words():
         words = np.bincount([w for _, around in twin.contexts(documents, 2) for w in around], minlength=V)
         np.testing.assert_allclose(est.components_[0], words + 0.04, rtol=1e-6)
         np.testing.assert_allclose(est.word_topics_, 1.0)
+
+
+def test_proposals_of_a_part_are_the_topics_of_all_other_positions(monkeypatch):
+    """Else the reverse proposal has another density; the positions of a part are every other one of a document."""
+    build, beta, moved = WalkingSkipGramModel._build_tables, 0.2, 0
+    before = None
+
+    def checked(self, tables, x, topics, part, table, totals):
+        nonlocal before, moved
+        build(self, tables, x, topics, part, table, totals)
+        documents = [list(enumerate(x.words[a:b])) for a, b in pairwise(x.indptr)]
+        own = np.concatenate([np.arange(len(document)) % 2 == part for document in documents])
+        positions = twin.contexts(documents, 2)
+        kept = [(word, [] if mine else around) for (word, around), mine in zip(positions, own, strict=True)]
+        others, everything = (twin.counts(some, topics, V, K)[1] for some in (kept, positions))
+        found = np.array([tables.density(word, range(K)) for word in np.unique(x.words)])
+        expected = (others + beta) / (others.sum(axis=0) + V * beta)
+        np.testing.assert_allclose(found, expected[np.unique(x.words)], rtol=1e-9)
+        np.testing.assert_array_equal(table, everything)
+        if before is not None:
+            assert not (topics != before)[own].any()  # the step before moved the other part
+            moved += (topics != before).sum()
+        before = topics.copy()
+
+    monkeypatch.setattr(WalkingSkipGramModel, "_build_tables", checked)
+    texts = [[word for _, word in document] for document in documents_of(gaps=False)[0]]
+    Double(K, window=2, inference="mhw", topic_word_prior=beta, n_words=V, max_iter=5, random_state=0).fit(texts)
+    assert moved > 0
 
 
 def test_counts_of_sweeps_belong_to_the_joint():

@@ -441,7 +441,6 @@ def test_learned_priors_are_near_those_that_made_the_documents(method):
         assert est.lower_bound_ > fixed.lower_bound_
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_learned_prior_maximises_the_probability_of_the_topics(method, monkeypatch):
     """At rest alpha is a stationary point of Polya's likelihood of the last sweep's counts."""

@@ -48,6 +48,22 @@ def test_means_are_those_of_the_posterior(sampler, beta):
     np.testing.assert_allclose(est.doc_topic_distribution_, want, atol=0.015)
 
 
+def test_proportions_of_long_documents_are_nearly_prior_and_counts(monkeypatch):
+    """Words tell the topics apart, and the prior has as many draws as a document has tokens."""
+    X, alpha, drawn, draw = np.array([[2e3, 8e3], [5e3, 5e3], [8e3, 2e3]]), np.array([9e3, 1e3]), [], _gibbs.draw
+
+    def noted(entries, theta, probability, seed, first_row, number, topics, *tables):
+        counts = [np.bincount(row, minlength=2) for row in topics.reshape(3, -1)]
+        drawn.append((theta / theta.sum(axis=1, keepdims=True), counts))
+        return draw(entries, theta, probability, seed, first_row, number, topics, *tables)
+
+    monkeypatch.setattr(_gibbs, "draw", noted)
+    lda("uncollapsed", 2, doc_topic_prior=alpha, topic_word_prior=1e4 * np.eye(2) + 1.0, max_iter=5).fit(X)
+    assert len(drawn) == 5
+    for theta, counts in drawn[1:]:  # the first sweep has no topics before it
+        np.testing.assert_allclose(theta, (alpha + counts) / 2e4, rtol=0.1)  # five standard deviations
+
+
 def test_draws_are_inverse_cumulated_probabilities():
     X, rng = corpus(8, 12), np.random.default_rng(0)
     theta, phi = rng.gamma(0.3, size=(8, K)), rng.dirichlet(np.ones(K), size=40)

@@ -298,7 +298,6 @@ def learn(cls, X, n_nonzero, method, n_restarts=0, **options):
     ).fit(X)  # fmt: skip
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("exact")
 @pytest.mark.parametrize("learned", [False, True])
 @pytest.mark.parametrize("n_restarts", [0, 3])
