@@ -175,10 +175,12 @@ $(VENV)/.%: pyproject.toml $(VENV)/.kernels
 	$(BIN)/python -m pip install --quiet --no-build-isolation --editable ".[$*]"
 	touch $@
 
+# The stamp has the time at which the build began: what is saved meanwhile is compiled next time.
 $(VENV)/.kernels: $(KERNELS) | $(VENV)/.tools
 	@echo "compiling the kernels that are new or have changed, on all cores; from scratch this takes about a minute"
+	@touch $@.begun
 	$(BIN)/python setup.py --quiet build_ext --inplace
-	touch $@
+	@mv $@.begun $@
 
 # What pyproject.toml asks of a build, in the environment itself: builds then share it.
 REQUIRES = import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")

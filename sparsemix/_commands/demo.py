@@ -48,6 +48,13 @@ def checked_output(name):
     output = local_path(name, "--output")
     if output.is_dir() or not output.parent.is_dir():
         raise ValueError(f"{output} cannot be written; give --output the name of an image in a folder that exists.")
+    kind = output.suffix[1:].lower() or "png"
+    try:
+        from matplotlib.backend_bases import FigureCanvasBase
+    except ImportError:  # then there is no picture
+        return output.absolute()
+    if kind not in (kinds := FigureCanvasBase.get_supported_filetypes()):
+        raise ValueError(f"{output} cannot be written; give --output one of the endings .{', .'.join(sorted(kinds))}.")
     return output.absolute()
 
 

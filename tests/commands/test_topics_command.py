@@ -664,6 +664,7 @@ def test_the_demo_without_matplotlib_prints_its_remedy_last(small_demo, capsys, 
         (["--output", "s3://bucket/a.png"], "is an address"),
         (["--output", "no such folder/a.png"], "cannot be written"),
         (["--output", "."], "cannot be written"),
+        (["--output", "a.xyz"], "give --output one of the endings ."),
     ],
 )
 def test_the_demo_refuses_wrong_options_before_it_learns(monkeypatch, capsys, tmp_path, arguments, what):
