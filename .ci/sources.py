@@ -12,7 +12,7 @@ import tarfile
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-NOT_PACKED = (".github/", ".gitignore")
+NOT_PACKED = (".github/", ".gitignore", "findings/")
 WRITTEN = ("PKG-INFO", "setup.cfg", "sparsemix.egg-info/")
 # Links and pictures of Markdown, also by reference, and of HTML.
 LINK = re.compile(r"\]\(\s*<?([^)\s>]*)|^\[[^\]]+\]:\s*<?([^\s>]+)|\b(?:href|src)=[\"']?([^\s\"'>]*)", re.MULTILINE)
