@@ -16,7 +16,7 @@ from resource import RUSAGE_CHILDREN, RUSAGE_SELF, getrusage
 TESTS = Path(__file__).parent
 LIST = TESTS / "costs.txt"
 # Processor seconds: of the cases of one function in "make test"; of a case that is worth listing.
-BUDGET, CHEAP = 0.3, 0.025
+BUDGET, CHEAP = 0.25, 0.025
 COSTS = {name: float(seconds) for seconds, name in map(str.split, LIST.read_text(encoding="utf-8").splitlines())}
 # Cases, functions and files that guard a formula.
 GUARDS = {
