@@ -30,7 +30,7 @@ test: $(VENV)/.test
 test-all: test
 	$(PYTEST) -m slow tests
 
-# Measures every test on one core, for a quarter of an hour, and writes tests/costs.txt.
+# Measures every test on one core, for twenty minutes, and writes tests/costs.txt.
 costs: $(VENV)/.test
 	$(BIN)/pytest -q --record-costs build/costs.log tests
 

@@ -48,14 +48,18 @@ def checked_output(name):
     output = local_path(name, "--output")
     if output.is_dir() or not output.parent.is_dir():
         raise ValueError(f"{output} cannot be written; give --output the name of an image in a folder that exists.")
-    kind = output.suffix[1:].lower() or "png"
     try:
         from matplotlib.backend_bases import FigureCanvasBase
     except ImportError:  # then there is no picture
         return output.absolute()
-    if kind not in (kinds := FigureCanvasBase.get_supported_filetypes()):
+    if kind_of(output) not in (kinds := FigureCanvasBase.get_supported_filetypes()):
         raise ValueError(f"{output} cannot be written; give --output one of the endings .{', .'.join(sorted(kinds))}.")
     return output.absolute()
+
+
+def kind_of(output):
+    """The kind of picture that a name asks for."""
+    return output.suffix[1:].lower() or "png"
 
 
 def announce(parts):
@@ -195,5 +199,5 @@ def draw(mixture, output):
         "weight and variance, then the directions in which its patches vary most", fontsize=9,
     )  # fmt: skip
     with replacing(output) as file:
-        figure.savefig(file, format=output.suffix[1:].lower() or "png", dpi=150)
+        figure.savefig(file, format=kind_of(output), dpi=150)
     print(f"\nPicture of the largest Gaussians:\n{printable(output)}")
