@@ -234,6 +234,7 @@ def compare_topics(sources, options, folder):
             for seed in range(options.seeds):
                 for revision, source in sources.items():
                     parameters = {"n_components": n_components, "max_iter": epochs, "random_state": seed}
+                    parameters |= options.params
                     rows[revision].append(topics_of(source, options.estimator, folder, parameters))
             for revision, found in rows.items():
                 values = np.array([row for row in found if row is not None])
@@ -269,6 +270,7 @@ def main():
     parser.add_argument("--components", type=int, help="topics (50; of drawn documents 10)")
     parser.add_argument("--documents", type=int, default=20_000, help="largest number of documents of a file")
     parser.add_argument("--estimator", default="SparseSCVB0LDA")
+    parser.add_argument("--params", type=json.loads, default={}, help="other parameters, as JSON")
     options = parser.parse_args()
     if len(options.base) > 1 and not options.corpora:
         parser.error("several revisions need --corpora")
