@@ -1,7 +1,9 @@
 """The estimator SparseHDP."""
 
+import math
 import numbers
 import warnings
+from copy import copy
 from typing import Any, Self
 
 import numpy as np
@@ -12,15 +14,23 @@ from sparsemix._engine.documents import canonical
 from sparsemix._estimator.absent import Absent
 from sparsemix._estimator.base import published
 from sparsemix._estimator.input.checks import check_counts
+from sparsemix._estimator.progress import Progress
 from sparsemix._models.topics.hdp_model import HDPModel
 from sparsemix._typing import Folder, RowsLike, Seed, Weights
 from sparsemix.topics._collapsed import assemble_stochastic
-from sparsemix.topics._collapsed.merges import merged_topics
+from sparsemix.topics._collapsed.merges import SURE, gain, merged_topics, of_sums, scores
 from sparsemix.topics._collapsed.stochastic_topics import StochasticTopics
 from sparsemix.topics._collapsed.unseen_documents import LEAST, SHARE, TOKENS
-from sparsemix.topics._evaluation import divided
+from sparsemix.topics._evaluation import divided, wanted_epochs
+from sparsemix.topics._fitted import FittedCounts
 from sparsemix.topics._parameters import FIXED_ONLINE, OF_ONLINE
 
+# Topics of the first short fit, and the share of the usual epochs that short fits have.
+FIRST, SHORT = 16, 0.5
+# The fit begins with this many times the topics of the best short fit, because random topics miss some.
+SURPLUS = 1.5
+# Of few documents, at most this share is set aside.
+FEW_SHARE = 0.25
 NO_STREAM = "it merges topics by samples of documents; call fit with all of them, or use SparseSCVB0LDA for streams"
 
 
@@ -211,14 +221,17 @@ class SparseHDP(StochasticTopics):
         """
         with self._watched_by(validation_data):
             self._fit(X, sample_weight, checkpoint)
-        if self.n_topics_ == (n := int(self.n_components)):
-            few = validation_data is None and SHARE * self.n_samples_seen_ < LEAST
-            warnings.warn(
-                f"the number of topics was not learned and is n_components={n}; "
-                + ("give validation_data, or 500 documents or more" if few else "raise n_components"),
-                ConvergenceWarning,
-                stacklevel=2,
+        doubtful, n = vars(self).pop("_doubtful", None), int(self.n_components)
+        if self.n_topics_ == n:
+            problem = f"the number of topics was not learned and is n_components={n}; raise n_components"
+        elif doubtful:
+            problem = (
+                f"the documents do not tell the number of topics, because the {self.n_topics_} found predict documents "
+                "that were held out no better than word frequencies do; give longer documents, or more"
             )
+        else:
+            return self
+        warnings.warn(problem, ConvergenceWarning, stacklevel=2)
         return self
 
     @published
@@ -243,10 +256,57 @@ class SparseHDP(StochasticTopics):
             rows, held_out = set_aside(rows, rng, self._table_dtype)
         else:
             held_out = scorable(check_counts(self, given, reset=False))
-        super()._run(monitor, rows, rng, workers, warm, observer, progress)
+        resumed = progress.state["now"]
+        if resumed is None:
+            n_first = self._n_first(monitor, rows, held_out, workers, progress.seed)
+        else:
+            n_first = resumed["model"].n_components
+        StochasticTopics._run(self._altered(n_first), monitor, rows, rng, workers, warm, observer, progress)
         if monitor.history and held_out.shape[0]:
-            merged = merged_topics(monitor, rows, held_out, workers, self._params.n_jobs)
-            monitor.step(merged.stats, merged.model)
+            reached = self._merge(monitor, rows, held_out, workers)
+            fitted = FittedCounts(monitor.model, monitor.stats)
+            one = of_sums(fitted, np.zeros(fitted.model.n_components, dtype=int), 1)
+            self._doubtful = gain(reached, scores(one, held_out, self._params.n_jobs)) <= SURE
+
+    def _altered(self, n_components, **parameters):
+        """This estimator with other parameters; both share their state."""
+        out = copy(self)
+        vars(out).update(n_components=n_components, **parameters)
+        return out
+
+    def _merge(self, monitor, rows, held_out, workers):
+        """Merge the topics of a fit; scores of the documents held out."""
+        merged = merged_topics(monitor, rows, held_out, workers, self._params.n_jobs)
+        monitor.step(merged.stats, merged.model)
+        return scores(merged, held_out, self._params.n_jobs)
+
+    def _n_first(self, monitor, rows, held_out, workers, seed):
+        """Number of topics with which the fit begins.
+
+        Short fits have twice as many topics each, until the scores of documents held out rise no more. ``n_components``
+        ends this and changes nothing else, so that larger values give the same fit.
+        """
+        params, n_topics, best = self._params, FIRST, None
+        most = params.n_components
+        if not held_out.shape[0]:
+            return min(FIRST, most)
+        if most <= FIRST or not isinstance(params.init_params, str) or params.max_iter == 0:
+            return most
+        n_epochs, short = math.ceil(SHORT * wanted_epochs(rows)), Progress(None, seed)
+        while True:
+            est = self._altered(n_topics, max_iter=n_epochs, n_averaged_iter=None, _validation_data=None)
+            StochasticTopics._run(est, monitor, rows, np.random.default_rng(seed), workers, False, None, short)
+            reached = self._merge(monitor, rows, held_out, workers)
+            n_merged, monitor.history = monitor.model.n_components, []
+            if params.verbose:
+                per_document = reached.mean()
+                print(f"{monitor.name} {n_topics} topics, merged to {n_merged}: {per_document:.3f} nats a document", flush=True)
+            if best is None or gain(reached, best[0]) > SURE:
+                best = reached, n_merged
+                if n_topics < most:
+                    n_topics = min(2 * n_topics, most)
+                    continue
+            return min(most, math.ceil(SURPLUS * best[1]))
 
 
 def scorable(X):
@@ -257,10 +317,10 @@ def scorable(X):
 def set_aside(documents, rng, dtype):
     """Training documents, and those that decide merges: a tenth at most of the documents that can be scored.
 
-    Fewer than LEAST do not tell, and then none is set aside.
+    Of few documents a larger share is set aside, to have LEAST.
     """
     X = documents.X
     order = rng.permutation(np.flatnonzero(np.diff(canonical(X).indptr) > 1))
-    wanted = min(SHARE * len(order), max(LEAST, TOKENS * documents.mass / documents.word_totals().sum()))
-    held_out = np.sort(order[: int(wanted) if wanted >= LEAST else 0])
+    wanted = min(SHARE * len(order), TOKENS * documents.mass / documents.word_totals().sum())
+    held_out = np.sort(order[: int(max(wanted, min(LEAST, FEW_SHARE * len(order))))])
     return divided(documents, held_out, dtype) if len(held_out) else (documents, X[held_out])
