@@ -148,15 +148,15 @@ def corpus():
     return sparse.csr_array(rng.multinomial(60, rng.dirichlet(np.full(N_TRUE, 0.1), 1000) @ topics).astype(float))
 
 
-@pytest.mark.parametrize("n_components", [16, 32])
-def test_the_number_of_topics_is_that_of_the_corpus(corpus, n_components):
-    est = SparseHDP(n_components, random_state=0).fit(corpus)
+def test_the_number_of_topics_is_that_of_the_corpus(corpus):
+    est = SparseHDP(16, random_state=0).fit(corpus)
     assert abs(est.n_topics_ - N_TRUE) <= 1
     assert est.components_.shape == (est.n_topics_, corpus.shape[1])
     assert est.transform(corpus[:3]).shape == (3, est.n_topics_)
 
 
 def test_bits_do_not_depend_on_threads_pickles_or_interruptions(corpus, tmp_path):
+    corpus = corpus[:200]
     est = SparseHDP(30, max_iter=9, random_state=0).fit(corpus)
     others = [
         SparseHDP(30, max_iter=9, random_state=0, n_jobs=3).fit(corpus),
