@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from sparsemix._compat import _fit_context, with_callbacks
+from sparsemix._engine.loop import Hook
 from sparsemix._estimator.absent import UNFITTED, Absent
 from sparsemix._estimator.base import published
 from sparsemix._estimator.input.checks import check_counts
@@ -35,6 +36,15 @@ NO_STREAM = (
 def no_names(estimator):
     """Reason for missing names of covariates."""
     return "covariates came without column names" if hasattr(estimator, "_fitted") else UNFITTED
+
+
+class Averaging(Hook):
+    """Tells the model when its coefficients are averaged: together with the topics."""
+
+    def before(self, epoch, fit, stats):
+        """See Hook."""
+        fit.model.averages = epoch > fit.schedule.last_warm
+        return stats
 
 
 class SparseDMR(StochasticTopics):
@@ -383,6 +393,12 @@ class SparseDMR(StochasticTopics):
         covariates = DocumentCovariates.of(self._design(values), weight)
         model_class = partial(RegressionModel, covariates=covariates)
         return assemble_stochastic.make_model(self._params, n_words, self._table_dtype, model_class)
+
+    def _leave_out(self, begin, max_iter=None):
+        """No document is left out."""
+
+    def _hooks(self, begin):
+        return [*super()._hooks(begin), Averaging()]
 
     def _refuse_blocks(self):
         raise ValueError("SparseDMR fits documents in memory, because " + NO_STREAM)
