@@ -1,5 +1,16 @@
 """Time, memory and score of each estimator at another revision and in this folder, in one run: ``make compare``.
 
+python benchmarks/compare.py main
+python benchmarks/compare.py main --corpora docword.kos.txt.gz books-50-1000 docstrings --epochs 1 5 None --seeds 3
+
+The second form compares topics, after each number of epochs (None: the default). Run it before a change of a sampler
+or of a default of topics. Corpora are UCI files, "docstrings", and drawn documents of unequal lengths: 1,000 of 50
+words, of which books-n-L makes n of L words with one topic, long-F one F times as long, and lengths-s log-normal ones
+of standard deviation s. The columns are held-out score (document completion in nats a token, common alpha .1), NPMI and
+the share of distinct words in the first eight of all topics, the L1 distance of the word totals of ``components_``
+from those of the corpus as a share of its tokens, and CPU seconds, each the mean of the seeds, with the standard error
+of the score.
+
 Both are compiled, and then every task runs in turn at the one and at the other, each in its own process, so that
 what else the machine does meets both. A ratio is of medians; next to it is the noise, the spread of a task's own
 ratios between neighbouring rounds. What differs by more than noise is marked.
@@ -14,6 +25,11 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+import numpy as np
+from scipy import sparse
+
+from sparsemix.metrics import document_completion, top_words, topic_coherence
 
 ROOT = Path(__file__).parents[1]
 # Fits small enough for several rounds; the last expression is the held-out score.
@@ -65,6 +81,24 @@ seconds = time.process_time() - start
 memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
 print(json.dumps([seconds, memory / 1024, float(model.score(B))]))
 """
+# A fit of topics: its topics are scored here, by the same code for all revisions.
+TOPICS = """
+import json, sys, time, warnings
+warnings.simplefilter("ignore")
+import numpy as np
+from scipy import sparse
+import sparsemix
+name, folder, parameters = sys.argv[1], sys.argv[2], json.loads(sys.argv[3])
+X = sparse.load_npz(f"{folder}/train.npz")
+model = getattr(sparsemix, name)(**parameters)
+start = time.process_time()
+model.fit(X)
+seconds = time.process_time() - start
+np.save(f"{folder}/topics.npy", model.components_ - model.topic_word_prior_)
+print(json.dumps({"seconds": seconds, "prior": float(model.topic_word_prior_)}))
+"""
+COLUMNS = "nats", "npmi", "distinct", "counts", "seconds"
+MOST_HELD_OUT, SPLITS, DISTINCT, COMMON_ALPHA = 1000, 4, 8, 0.1
 
 
 def build(revision, folder):
@@ -128,21 +162,128 @@ def row(task, base, head):
     )
 
 
+# -- topics
+
+
+def drawn(name, n=1000, n_words=300, n_topics=10, seed=0):
+    """Counts of documents of unequal lengths, and of others of 50 words."""
+    kind, *numbers = name.split("-")
+    rng = np.random.default_rng(seed)
+    topics, lengths = rng.dirichlet(np.full(n_words, 0.1), n_topics), np.full(n, 50)
+    shares, held_out = (rng.dirichlet(np.full(n_topics, 0.1), size) for size in (n, n // 2))
+    if kind == "books":
+        n_books = int(numbers[0])
+        lengths[:n_books], shares[:n_books] = int(numbers[1]), np.eye(n_topics)[0]
+    elif kind == "long":
+        lengths[0] = 50 * int(numbers[0])
+    else:
+        lengths = np.maximum(1, 50 * np.exp(float(numbers[0]) * rng.standard_normal(n))).astype(int)
+    counts = [rng.multinomial(length, share @ topics) for length, share in zip(lengths, shares, strict=True)]
+    scored = [rng.multinomial(50, share @ topics) for share in held_out]
+    return tuple(sparse.csr_array(np.array(part, dtype=np.float64)) for part in (counts, scored))
+
+
+def corpus(name, most):
+    """Training and held-out documents; files have at most ``most`` documents, chosen at random."""
+    if name.split("-")[0] in ("books", "long", "lengths"):
+        return drawn(name)
+    from sparsemix.datasets import load_bag_of_words, load_docstrings
+
+    X = load_docstrings().data if name == "docstrings" else load_bag_of_words(name, vocabulary=False).data
+    X = sparse.csr_array(X, dtype=np.float64)
+    order = np.random.default_rng(0).permutation(np.flatnonzero(np.diff(X.indptr) > 1))[:most]
+    n = min(MOST_HELD_OUT, len(order) // 10)
+    train, held_out = X[np.sort(order[n:])], X[np.sort(order[:n])]
+    known = np.unique(train.indices)
+    return train[:, known], held_out[:, known]
+
+
+def topics_of(source, estimator, folder, parameters):
+    """One fit at a revision: its columns, or None where it has no such estimator."""
+    command = [sys.executable, "-c", TOPICS, estimator, str(folder), json.dumps(parameters)]
+    done = subprocess.run(
+        command, env={**os.environ, "PYTHONPATH": str(source)}, cwd=source, text=True, capture_output=True, check=False
+    )  # fmt: skip
+    if done.returncode:
+        print(f"{estimator} does not run in {source}: {done.stderr.strip().splitlines()[-1]}", file=sys.stderr)
+        return None
+    counts, out = np.load(folder / "topics.npy"), json.loads(done.stdout.splitlines()[-1])
+    train, held_out = (sparse.load_npz(folder / f"{part}.npz") for part in ("train", "held_out"))
+    totals, topics = train.sum(axis=0), counts + out["prior"]
+    words = top_words(topics, DISTINCT)
+    scores = [document_completion(topics, held_out, doc_topic_prior=COMMON_ALPHA, random_state=i)
+              for i in range(SPLITS)]  # fmt: skip
+    return [
+        float(np.mean(scores)), float(np.mean(topic_coherence(topics, train, n_top_words=DISTINCT))),
+        len(np.unique(words)) / np.size(words), float(np.abs(counts.sum(axis=0) - totals).sum() / totals.sum()),
+        out["seconds"],
+    ]  # fmt: skip
+
+
+def compare_topics(sources, options, folder):
+    """A line for each corpus, number of epochs and revision."""
+    heads = "".join(f"{column:>10s}" for column in COLUMNS)
+    print(f"{'corpus':14s} {'epochs':>7s} {'revision':10s}{heads}  (se of nats)")
+    for name in options.corpora:
+        train, held_out = corpus(name, options.documents)
+        sparse.save_npz(folder / "train.npz", train), sparse.save_npz(folder / "held_out.npz", held_out)
+        label = Path(name).name.removeprefix("docword.").split(".")[0] if Path(name).exists() else name
+        n_components = options.components or (10 if train.shape[1] == 300 else 50)
+        for epochs in options.epochs:
+            rows = {revision: [] for revision in sources}
+            for seed in range(options.seeds):
+                for revision, source in sources.items():
+                    parameters = {"n_components": n_components, "max_iter": epochs, "random_state": seed}
+                    parameters |= options.params
+                    rows[revision].append(topics_of(source, options.estimator, folder, parameters))
+            for revision, found in rows.items():
+                values = np.array([row for row in found if row is not None])
+                if not len(values):
+                    continue
+                error = values[:, 0].std(ddof=1) / len(values) ** 0.5 if len(values) > 1 else np.nan
+                numbers = "".join(f"{value:10.3f}" for value in values.mean(axis=0))
+                print(f"{label:14s} {epochs!s:>7s} {revision:10s}{numbers}  ({error:.3f})", flush=True)
+
+
+def compare_estimators(sources, options):
+    """A line for each estimator, from several rounds at the revision and here."""
+    print(f"{'':32s} {'base':>10s} {'head':>10s} {'ratio':>7s} and noise  memory beyond data   held-out score")
+    for task in TASKS:
+        if options.only not in task:
+            continue
+        rounds = [[run(source, task) for source in sources] for _ in range(options.rounds)]
+        base, head = ([r for r in side if r is not None] for side in zip(*rounds, strict=True))
+        print(row(task, base, head) if base and head else f"{task:32s} in one of them only", flush=True)
+
+
 def main():
+    def epochs(text):
+        return None if text == "None" else int(text)
+
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("base", help="a revision that git knows")
+    parser.add_argument("base", nargs="+", help="revisions that git knows; several only with --corpora")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--only", default="", help="estimators whose name holds this")
+    parser.add_argument("--corpora", nargs="+", help="compare topics of these")
+    parser.add_argument("--epochs", nargs="+", type=epochs, default=[1, 5, None])
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--components", type=int, help="topics (50; of drawn documents 10)")
+    parser.add_argument("--documents", type=int, default=20_000, help="largest number of documents of a file")
+    parser.add_argument("--estimator", default="SparseSCVB0LDA")
+    parser.add_argument("--params", type=json.loads, default={}, help="other parameters, as JSON")
     options = parser.parse_args()
+    if len(options.base) > 1 and not options.corpora:
+        parser.error("several revisions need --corpora")
     with tempfile.TemporaryDirectory() as folder:
-        sources = build(options.base, Path(folder)), ROOT
-        print(f"{'':32s} {'base':>10s} {'head':>10s} {'ratio':>7s} and noise  memory beyond data   held-out score")
-        for task in TASKS:
-            if options.only not in task:
-                continue
-            rounds = [(run(sources[0], task), run(sources[1], task)) for _ in range(options.rounds)]
-            base, head = ([r for r in side if r is not None] for side in zip(*rounds, strict=True))
-            print(row(task, base, head) if base and head else f"{task:32s} in one of them only", flush=True)
+        sources = {}
+        for revision in options.base:
+            Path(folder, revision).mkdir(parents=True)
+            sources[revision] = build(revision, Path(folder, revision))
+        sources["head"] = ROOT
+        if options.corpora:
+            compare_topics(sources, options, Path(folder))
+        else:
+            compare_estimators(list(sources.values()), options)
 
 
 if __name__ == "__main__":

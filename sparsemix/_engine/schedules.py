@@ -24,6 +24,9 @@ MOST_RATES = 1 << 20
 SMALLEST_RATE = 1e-308
 # Largest share of the statistics that the batches of one joint selection may replace.
 MOST_MOVED = 0.2
+# When whole epochs are averaged, what was learned before counts at most this part of an epoch in the mean: in all steps
+# before, batches had equal weights, and long documents counted too little.
+MOST_EARLIER = 1 / 20
 # With more batches, memoized learning keeps a copy of the initial statistics during the first epoch.
 MOST_BATCHES = 32
 # Rows scaled up by more than this factor are smaller than the round-off of the total, and single precision could not
@@ -255,8 +258,9 @@ class MiniEpochs(Stochastic):
     With ``size`` ([IF19] Section 4), the data are cut into parts of ``size`` documents; each part is visited
     ``n_visits`` times in a row, then its memory is dropped. Without it, all epochs have the same batches.
 
-    Epochs after ``last_warm`` start with an empty memory and weight their batches equally, so the statistics become
-    an average over these epochs.
+    After ``last_warm`` epochs, which need not be whole, the statistics become a mean over all later batches, weighted
+    by their mass: a ratio estimate of the sums of all rows, without the bias of steps that weight batches equally.
+    Whole epochs after ``last_warm`` start with an empty memory.
 
     Once steps are small, up to ``together`` batches form one selection, each with its rows in order: they then
     share the reads and writes of a step. A joint step moves the statistics as far as the separate steps would, at most
@@ -273,7 +277,8 @@ class MiniEpochs(Stochastic):
         self.together = self.n_held = 1
         self.alone = 0
         self.size, self.n_visits, self.forget = size, n_visits, forget
-        self.last_warm, self.epoch, self.last_step = last_warm, 0, None
+        self.last_warm, self.epoch = last_warm, 0
+        self.last_step = self.count = None  # of averaging: the step before it, and the weight of the mean so far
         self.n_unseen, self._all = 0, None
 
     @property
@@ -291,30 +296,53 @@ class MiniEpochs(Stochastic):
         """The steps of a plan become the batches."""
         return PlannedSteps(plan, self.rng, self.rule, self.mass, self.last_warm)
 
+    @property
+    def n_batches(self):
+        """Batches of an epoch that leaves none out."""
+        return max(1, -(-self.n_rows // self.batch_size))
+
     def absorb(self, stats, new):
-        """One step, or the product of as many steps as the selection has batches."""
-        kept = math.prod(1.0 - self._rate(self.step + i) for i in range(1, self.n_held + 1))
+        """One step, or the product of as many steps as the selection has batches; or a batch of the mean."""
+        if self.last_step is None:
+            kept = math.prod(1.0 - self._rate(self.step + i) for i in range(1, self.n_held + 1))
+            self.step += self.n_held
+            return blend(stats, new, 1.0 - kept, self.mass, self.mass)
+        weight = new.mass * self.n_batches / self.mass  # 1 for a batch of mean mass
+        self.count = self._counted() + weight
         self.step += self.n_held
-        return blend(stats, new, 1.0 - kept, self.mass, self.mass)
+        return blend(stats, new, weight / self.count, self.mass, self.mass)
 
     def _rate(self, step):
-        """rho_t; while averaging, the weight 1/n of a running mean that began with the last step's effective count."""
+        """rho_t; while averaging, that of batches of mean mass."""
         if self.last_step is None:
             return learning_rate(step, *self.rule)
-        return 1.0 / (1.0 / learning_rate(self.last_step, *self.rule) + step - self.last_step)
+        return 1.0 / (self._counted() + step - self.step)
+
+    def _counted(self):
+        """Weight of the mean so far, in batches of mean mass."""
+        if self.count is not None:
+            return self.count
+        earlier, whole = 1.0 / learning_rate(self.last_step, *self.rule), self.last_warm % 1.0 == 0.0
+        return min(earlier, MOST_EARLIER * self.n_batches) if whole else earlier
+
+    def _begin_mean(self, n_visited, n_batches):
+        """Begin the mean after this part of an epoch, if ``last_warm`` epochs are over."""
+        if self.last_step is None and self.epoch - 1 + n_visited / n_batches >= self.last_warm:
+            self.last_step = self.step
 
     def batches(self):
         """Batches in random order, repeated ``n_visits`` times."""
         self.epoch += 1
-        if self.epoch > self.last_warm:
+        if self.epoch - 1 >= self.last_warm:
             self.forget()
-            self.last_step = self.step if self.last_step is None else self.last_step
             self.n_unseen = 0
+        self._begin_mean(0, 1)
         if self.size is None:
             chosen = self._recurring()[self.n_unseen :]
-            joined = self._joined([chosen[b] for b in self.rng.permutation(len(chosen))])
+            joined, visited = self._joined([chosen[b] for b in self.rng.permutation(len(chosen))]), 0
             for (n_held, selection), (_, following) in pairwise([*joined, (None, None)]):
-                self.n_held, self.following = n_held, following
+                self._begin_mean(visited, len(chosen))
+                self.n_held, self.following, visited = n_held, following, visited + n_held
                 yield selection
             return
         for part in np.array_split(self.rng.permutation(self.n_rows), -(-self.n_rows // self.size)):
@@ -353,8 +381,13 @@ class PlannedSteps(MiniEpochs):
         self.steps, self.groups = plan.steps, plan.groups
 
     @property
+    def n_batches(self):
+        """Steps of an epoch."""
+        return len(self.steps)
+
+    @property
     def current(self):
-        """The step at which averaging began; set by callers that absorb batches selected elsewhere."""
+        """The step before the mean began; set by callers that absorb batches selected elsewhere."""
         return self.last_step
 
     @current.setter
@@ -364,9 +397,11 @@ class PlannedSteps(MiniEpochs):
     def batches(self):
         """Groups in random order, and the steps of each group in random order."""
         self.epoch += 1
-        if self.epoch > self.last_warm:
+        if self.epoch - 1 >= self.last_warm:
             self.n_forgotten += 1
-            self.last_step = self.step if self.last_step is None else self.last_step
+        visited = 0
         for g in self.rng.permutation(len(self.groups)):
             for s in self.rng.permutation(self.groups[g]):
+                self._begin_mean(visited, len(self.steps))
+                visited += 1
                 yield self.steps[s]

@@ -176,8 +176,12 @@ def divided(documents, held_out, dtype):
 
 def wanted_epochs(documents):
     """Number of epochs for the length of the documents."""
-    n_tokens = float(documents.word_totals().sum())
-    return n_epochs(n_tokens / documents.mass, n_tokens)
+    return n_epochs(mean_length(documents), float(documents.word_totals().sum()))
+
+
+def mean_length(documents):
+    """Mean number of tokens of a document."""
+    return float(documents.word_totals().sum()) / documents.mass
 
 
 def check_held_out(held_out, documents):

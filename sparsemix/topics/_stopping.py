@@ -26,6 +26,9 @@ WORSE, WORSE_DOCUMENTS = 0.03, 500
 # Averaged epochs: this share of all epochs, and at most this number. Averages of more differ by less than the noise.
 AVERAGED_SHARE, MOST_AVERAGED = 0.45, 10
 LEAST_AVERAGED_ITER = 5
+# Fits of fewer epochs average this share of their steps if documents have LENGTH tokens; with shorter documents less in
+# proportion, because their topics form later.
+SETTLED_SHARE = 0.5
 # All of the first epochs are evaluated, later ones when the number has grown by 1 / EVERY.
 EVERY = 8
 
@@ -37,9 +40,12 @@ def n_epochs(length, n_tokens):
     return int(np.clip(round(min(wanted, affordable)), FEWEST, MOST))
 
 
-def n_averaged(max_iter):
-    """Number of final epochs that are averaged."""
-    return 0 if max_iter < LEAST_AVERAGED_ITER else min(MOST_AVERAGED, int(AVERAGED_SHARE * max_iter))
+def n_averaged(max_iter, length=0.0):
+    """Number of final epochs that are averaged, for documents of a mean length; few epochs have a fraction."""
+    if max_iter < LEAST_AVERAGED_ITER:
+        settled = SETTLED_SHARE * min(1.0, length / LENGTH) * max_iter
+        return settled if settled < 1.0 else int(settled)
+    return min(MOST_AVERAGED, int(AVERAGED_SHARE * max_iter))
 
 
 def n_averaged_after(epoch):

@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from sparsemix import SparseSCVB0LDA
-from sparsemix._engine.documents import DocumentMemory
+from sparsemix._engine.documents import DocumentMemory, Documents
 from sparsemix._engine.schedules import MiniEpochs, learning_rate
 from sparsemix._stats.suffstats import SufficientStatistics
 from sparsemix.datasets import make_sparse_lda
@@ -16,44 +16,67 @@ K, V = 4, 25
 X = sparse.csr_array(make_sparse_lda(60, n_features=V, n_components=K, doc_length=20, random_state=0)[0])
 
 
-def test_minibatches_of_the_last_epochs_count_the_same():
-    forgotten = []
+def test_batches_of_the_last_epochs_count_by_their_mass():
+    """The mean over averaged epochs is the ratio estimate: sums of batches over their masses."""
+    forgotten, masses = [], (1.0, 2.0, 3.0)
     schedule = MiniEpochs(
         6, 2, np.random.default_rng(0), 0.6, 1.0, 6.0, forget=lambda: forgotten.append(schedule.epoch), last_warm=2
     )
     stats, sums = SufficientStatistics({"count": np.zeros(1)}, {"mass": np.full((), 6.0)}), []
     rng, before = np.random.default_rng(1), None
     for epoch in range(1, 6):
-        for _ in schedule.batches():
+        for _, mass in zip(schedule.batches(), masses, strict=True):
             sums.append(rng.random(1))
-            schedule.absorb(stats, SufficientStatistics({"count": sums[-1]}, {"mass": np.full((), 2.0)}))
+            schedule.absorb(stats, SufficientStatistics({"count": sums[-1]}, {"mass": np.full((), mass)}))
         before = stats["count"].copy() if epoch == 2 else before
-    held = 1.0 / learning_rate(6, 0.6, 1.0)
-    # three times the sums, of a third of the mass
-    expected = (held * before + 3.0 * np.sum(sums[6:], axis=0)) / (held + 9)
+    held = 6.0 / 20  # in rows
+    expected = (held * before + 6.0 * np.sum(sums[6:], axis=0)) / (held + 3 * 6.0)
     np.testing.assert_allclose(stats["count"], expected, rtol=1e-12)
     assert forgotten == [3, 4, 5]
 
 
-@pytest.mark.parametrize("last", [0, 2])
-def test_documents_of_the_last_epochs_begin_again(last, monkeypatch):
-    """Averaged epochs recall no document; earlier epochs recall it from its second visit on."""
-    found, find = [], DocumentMemory._find
-    monkeypatch.setattr(
-        DocumentMemory, "_find", lambda self, numbers: [found.append(out := find(self, numbers)), out][1]
-    )
-    SparseSCVB0LDA(K, batch_size=20, max_iter=5, n_averaged_iter=last, random_state=0).fit(X)
-    known = np.array([kept is not None for kept in found]).reshape(5, -1)
-    np.testing.assert_array_equal(known.all(axis=1), [False, True, True, last == 0, last == 0])
-    assert not known[:, 0].all() or last == 0
+def test_part_of_an_epoch_is_averaged():
+    """With ``last_warm`` .5, the second half of the steps of the only epoch; the earlier ones count as before."""
+    schedule = MiniEpochs(8, 2, np.random.default_rng(0), 0.6, 1.0, 8.0, last_warm=0.5)
+    stats, sums, before = SufficientStatistics({"count": np.zeros(1)}, {"mass": np.full((), 8.0)}), [], None
+    for _ in schedule.batches():
+        if len(sums) == 2:
+            before = stats["count"].copy()
+        sums.append(np.array([len(sums) + 1.0]))
+        schedule.absorb(stats, SufficientStatistics({"count": sums[-1]}, {"mass": np.full((), 2.0)}))
+    held = 1.0 / learning_rate(2, 0.6, 1.0)
+    np.testing.assert_allclose(stats["count"], (held * before + 4.0 * (sums[2] + sums[3])) / (held + 2), rtol=1e-12)
+
+
+def of_length(length):
+    return Documents(sparse.csr_array(np.full((2, 1), float(length))), None, np.float32)
 
 
 def test_default_follows_the_epochs():
-    for max_iter, n in ((1, 0), (4, 0), (5, 2), (10, 4), (20, 9), (50, 10)):
-        assert SparseSCVB0LDA(K)._n_averaged(max_iter) == n
-    assert SparseSCVB0LDA(K, n_averaged_iter=30)._n_averaged(20) == 30
+    """Short fits average a part of their steps, which falls with the length of short documents."""
+    for max_iter, n in ((5, 2), (10, 4), (20, 9), (50, 10)):
+        assert SparseSCVB0LDA(K)._n_averaged(max_iter, of_length(20)) == n
+    for length, shares in ((120, (0.5, 1, 1, 2)), (60, (0.5, 1, 1, 2)), (6, (0.05, 0.1, 0.15, 0.2))):
+        found = [SparseSCVB0LDA(K)._n_averaged(n, of_length(length)) for n in (1, 2, 3, 4)]
+        np.testing.assert_allclose(found, shares)
+    assert SparseSCVB0LDA(K, n_averaged_iter=30)._n_averaged(20, of_length(20)) == 30
     for params in ({"learning_method": "memoized"}, {"mini_epoch": (50, 5)}):
-        assert SparseSCVB0LDA(K, **params)._n_averaged(20) == 0
+        assert SparseSCVB0LDA(K, **params)._n_averaged(20, of_length(20)) == 0
+
+
+@pytest.mark.parametrize("first", [1, 3])
+def test_a_short_fit_that_continues_learns_on(first, tmp_path):
+    """The averages of a short fit end when it continues, and those of the longer one come at its end."""
+    X = sparse.csr_array(make_sparse_lda(60, n_features=V, n_components=K, doc_length=80, random_state=0)[0])
+    begun, absorb = [], MiniEpochs.absorb
+    for max_iter in (first, 10):
+        begun.clear()
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(MiniEpochs, "absorb", lambda it, *new: (begun.append(it.last_step), absorb(it, *new))[1])
+            SparseSCVB0LDA(K, batch_size=20, max_iter=max_iter, random_state=0).fit(X, checkpoint=tmp_path)
+        learned = [step is None for step in begun]
+        assert learned == sorted(learned, reverse=True)
+        assert sum(learned) == (6 - first) * 3 if max_iter == 10 else 0 < sum(learned) < len(learned)
 
 
 def test_more_averaged_epochs_than_epochs():

@@ -133,10 +133,12 @@ def averages(params):
 def move_last_passes(schedule, n_averaged, max_iter):
     """Move the averaged epochs to the end of a fit that resumes with another ``max_iter``.
 
-    Averaging that has begun continues, because the average already contains earlier epochs.
+    If they begin after the epochs so far, learning continues, even if a shorter fit had begun to average. Otherwise an
+    average that has begun continues.
     """
-    if isinstance(schedule, MiniEpochs) and schedule.last_step is None:
-        schedule.last_warm = max_iter - n_averaged
+    last_warm = max_iter - n_averaged
+    if isinstance(schedule, MiniEpochs) and (schedule.last_step is None or last_warm >= schedule.epoch):
+        schedule.last_warm, schedule.last_step, schedule.count = last_warm, None, None
 
 
 def prepare_first_passes(params, begin, rng, n_passes):

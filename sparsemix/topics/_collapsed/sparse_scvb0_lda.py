@@ -94,8 +94,10 @@ class SparseSCVB0LDA(StochasticTopics):
         64th of an epoch.
     n_averaged_iter : int, default=None
         For "online": number of final epochs whose topics are averaged. In these epochs documents are initialised again
-        at every visit, and all batches have equal weight. Averaging restores coherence that has decreased, and keeps
-        the score. None means 9 of 20 epochs and at most 10, but 0 for fewer than 5 epochs and with mini-epochs.
+        at every visit, and a batch counts as much as its tokens, so that long documents have their share of the counts.
+        Averaging restores coherence that has decreased, and keeps the score. None means 9 of 20 epochs and at most 10,
+        half of fewer than 5 epochs, or of the steps of one epoch, less if documents have fewer than 60 tokens, and 0
+        with mini-epochs.
     mini_epoch : tuple of two ints, default=None
         For "online": with (size, visits), ``size`` documents are visited ``visits`` times in a row, each time from
         their last state, before their state is dropped. None keeps the state of all documents between epochs, which

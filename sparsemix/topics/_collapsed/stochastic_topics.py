@@ -1,6 +1,9 @@
 """Base class of topic estimators by stochastic collapsed inference: fits, streams, held-out documents."""
 
 from contextlib import contextmanager
+from functools import partial
+
+import numpy as np
 
 from sparsemix._engine.documents import FirstDocuments
 from sparsemix._engine.loop import Fit
@@ -21,7 +24,7 @@ from sparsemix.topics import _stopping
 from sparsemix.topics._additive_topics import AdditiveTopics
 from sparsemix.topics._collapsed import assemble_stochastic
 from sparsemix.topics._collapsed.unseen_documents import UnseenDocuments, leave_out, whole
-from sparsemix.topics._evaluation import MET, Evaluation, check_held_out, set_aside, wanted_epochs
+from sparsemix.topics._evaluation import MET, Evaluation, check_held_out, mean_length, set_aside, wanted_epochs
 from sparsemix.topics._fitted import FittedCounts
 
 NO_STOPPING = "only early stopping chooses an epoch; give fit validation_data, or set early_stopping=True"
@@ -72,12 +75,12 @@ class StochasticTopics(AdditiveTopics):
 
     def _make_schedule(self, documents, rng, initial):
         max_iter = self._max_iter(documents)
-        last_warm = max_iter - self._n_averaged(max_iter)
+        last_warm = max_iter - self._n_averaged(max_iter, documents)
         return assemble_stochastic.make_schedule(self._params, documents, rng, initial, last_warm)
 
-    def _n_averaged(self, n_epochs):
+    def _n_averaged(self, n_epochs, documents):
         """Number of averaged epochs among ``n_epochs``."""
-        return self._given_averaged(_stopping.n_averaged, n_epochs)
+        return self._given_averaged(partial(_stopping.n_averaged, length=mean_length(documents)), n_epochs)
 
     def _n_averaged_after(self, n_epochs):
         """Number of averaged epochs after ``n_epochs`` others."""
@@ -131,7 +134,7 @@ class StochasticTopics(AdditiveTopics):
         model, schedule = begin.model, begin.schedule
         learns = model.learn_alpha or self._params.doc_topic_prior is None
         recur = isinstance(schedule, MiniEpochs) and schedule.size is None and begin.rows.source is None
-        if not learns or not recur or (max_iter is not None and schedule.last_warm >= max_iter):
+        if not learns or not recur or (max_iter is not None and schedule.last_warm > max_iter - 1):
             return
         counted = whole(begin.rows.X)
         if counted:
@@ -142,10 +145,12 @@ class StochasticTopics(AdditiveTopics):
 
     def _resume(self, rows, resumed):
         begin = super()._resume(rows, resumed)
-        max_iter = self._max_iter(rows)
-        assemble_stochastic.move_last_passes(begin.schedule, self._n_averaged(max_iter), max_iter)
-        if not self._hooks(begin) and getattr(begin.schedule, "last_step", 0) is None:
-            self._leave_out(begin, max_iter)  # the shorter fit averaged nothing
+        schedule, max_iter = begin.schedule, self._max_iter(rows)
+        averaged = getattr(schedule, "epoch", 0) - 1 >= getattr(schedule, "last_warm", np.inf)  # a whole epoch
+        if not (self._evaluates and self._params.early_stopping and averaged):  # scores have decided when to average
+            assemble_stochastic.move_last_passes(schedule, self._n_averaged(max_iter, rows), max_iter)
+        if not self._hooks(begin) and not averaged:
+            self._leave_out(begin, max_iter)
         return begin
 
     def _view(self, model, documents, n_seen):
