@@ -1,4 +1,4 @@
-"""Dirichlet-multinomial regression given the topics of tokens: the mode of all coefficients by a truncated Newton method.
+"""Dirichlet-multinomial regression given the topics of tokens, by a truncated Newton method.
 
 The likelihood of counts N_d of a document is that of a Dirichlet-multinomial with alpha_dk = exp(x_d' lambda_k).
 Alternating expected tables and Poisson regressions (dirichlet_regression.py) climbs to its mode, but needs hundreds of
@@ -6,6 +6,8 @@ steps if documents have many tokens of each of their topics. Here the Poisson re
 conjugate gradients on the exact Hessian. They are steeper than the likelihood everywhere, so each step begins as a step
 of the alternation, and lengthens it where the curvature allows.
 """
+
+from itertools import pairwise
 
 import numpy as np
 from scipy.special import psi
@@ -15,7 +17,7 @@ from sparsemix._models.topics.covariates.dirichlet_regression import BLOCK, rate
 # Steps of Newton's method, and of conjugate gradients in each; a step changes no log alpha by more than one.
 MOST_STEPS, MOST_PRODUCTS = 8, 20
 # Newton's method ends when a step changes no log alpha by more, and conjugate gradients at this share of the slope.
-SMALL_STEP, SMALL_SLOPE = 0.01, 0.1
+SMALL_STEP, SMALL_SLOPE = 0.1, 0.1
 # Directions whose curvature is below this share of that of the Poisson regressions are left for the next step.
 LEAST_CURVATURE = 0.005
 # Of log alpha, for derivatives of expected tables: digamma takes a tenth of the time of trigamma.
@@ -49,7 +51,7 @@ class CountRegression:
         firsts = np.arange(0, len(rows), step)
         self.blocks = [slice(first, min(first + step, len(rows))) for first in firsts]
         ends = np.searchsorted(self.groups[self.documents], np.append(firsts, len(rows)))
-        self.entries = [slice(*pair) for pair in zip(ends[:-1], ends[1:], strict=True)]
+        self.entries = [slice(*pair) for pair in pairwise(ends)]
         owners = self.groups[self.documents]
         self.cells = [
             (owners[part] - block.start) * n_topics + self.topics[part]
@@ -65,6 +67,22 @@ class CountRegression:
             longest = np.abs(self.rows @ step).max(initial=0.0)
             out += step / max(1.0, longest)
             if longest < SMALL_STEP:
+                break
+        return out
+
+    def shift(self, coefficients, start, precision):
+        """The mode of a shift of all intercepts with a normal prior around zero; other priors do not count."""
+        out, ones = start, np.zeros_like(coefficients)
+        ones[0] = 1.0
+        for _ in range(MOST_STEPS):
+            slope, curves, parts, rise = self.expand(coefficients + out * ones)
+            slope = slope + self.precision[:, None] * (coefficients + out * ones - self.mean)
+            steep = curves[:, 0, 0].sum() - self.precision[0] * len(curves)
+            curve = (ones * self.product(ones, parts, rise)).sum() - self.precision[0] * len(curves)
+            curve = max(curve, LEAST_CURVATURE * steep) + precision
+            step = float(np.clip((slope[0].sum() - precision * out) / curve, -1.0, 1.0))
+            out += step
+            if abs(step) < SMALL_STEP:
                 break
         return out
 
@@ -123,7 +141,7 @@ class CountRegression:
         out = self.precision[:, None] * direction
         for block, (a, diagonal) in zip(self.blocks, parts(), strict=True):
             change = self.rows[block] @ direction
-            shared = rise[block] * np.einsum("gk,gk->g", a, change)
+            shared = rise[block] * (a * change).sum(axis=1)
             out = out + self.rows[block].T @ (diagonal * change - shared[:, None] * a)
         return out
 

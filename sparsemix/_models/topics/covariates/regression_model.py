@@ -11,10 +11,12 @@ from sparsemix._models.topics.covariates.dirichlet_regression import rates, sums
 from sparsemix._models.topics.gibbs_sampler import GibbsSampler
 from sparsemix._models.topics.stochastic_model import StochasticCollapsedModel
 
-# Updates of the coefficients in an epoch, each of NEWTON steps.
-UPDATES, NEWTON = 4, 2
+# Updates of the coefficients in an epoch, each of at most NEWTON steps.
+UPDATES, NEWTON = 1, 5
 # Precision of the normal priors: of intercepts, around the logarithms of the first prior, and of other coefficients.
 PRECISIONS = 0.1, 1.0
+# Of the shift of all intercepts that unseen documents give: they are few in small corpora.
+SHIFT_PRECISION = 100.0
 
 
 @dataclass(frozen=True)
@@ -105,6 +107,8 @@ class RegressionModel(StochasticCollapsedModel):
         self.averages = False
         self.modes = []
         self.sampled = {}  # documents of a chunk, and their counts of topics, by first document
+        self.sampled_unseen = {}  # the same of documents that the topics have not seen
+        self.shift = 0.0  # of all intercepts, since documents that the topics have seen need fewer topics
         self._numbers = {}
 
     def local_step(self, x, resp, scratch, numbers=None, memory=None):
@@ -117,22 +121,29 @@ class RegressionModel(StochasticCollapsedModel):
         self._numbers = {}
         super().prepare(x, workers)
 
-    def draws_of(self, x, weight):
+    def draws_of(self, x, weight):  # noqa: ARG002
         """See StochasticCollapsedModel; keeps the counts of topics, and adds nothing to the statistics."""
         numbers = np.concatenate([self._numbers[first] for first in sorted(self._numbers)])
+        dense = self.sampler is self.first_sampler
         tokens = [self._tokens[first] for first in sorted(self._tokens)]
         self._tokens, self._numbers = {}, {}
+        kept = self.sampled_unseen if self.unseen else self.sampled
 
         def compute():
-            if tokens:  # none of documents visited densely
+            if not dense:
                 found = sparse.vstack([of_topics(make(), self.n_components) for make in tokens], format="csr")
-                self.sampled[int(numbers[0])] = numbers, found
-            return {"per_prior": len(x)}
+                kept[int(numbers[0])] = numbers, found
+            return {"draws": 0.0, "per_prior": float(len(x))}  # the second says that there were documents
 
         return compute
 
-    def learn_prior_mass(self, stats):
-        """See StochasticCollapsedModel."""
+    def learn_prior_mass(self, stats):  # noqa: ARG002
+        """See StochasticCollapsedModel: all intercepts shift together."""
+        if self.n_components > 1 and self.sampled_unseen:
+            regression = self._regression(self.sampled_unseen.values(), used_rows=True)
+            self.shift = regression.shift(self._unshifted(), self.shift, SHIFT_PRECISION)
+            self._set_coefficients()
+            self.sampler.begin(self)
 
     def _learn_doc_topic_prior(self, stats):  # noqa: ARG002
         every = max(1, round(len(self.covariates.index) / (UPDATES * self.batch_size)))  # weights make no more steps
@@ -141,22 +152,49 @@ class RegressionModel(StochasticCollapsedModel):
 
     def learn_coefficients(self):
         """lambda from the last topics of all documents."""
-        numbers = np.concatenate([np.empty(0, np.int64), *(numbers for numbers, _ in self.sampled.values())])
-        if 2 * len(numbers) < len(self.covariates.index):
+        sampled = [*(self.sampled_unseen | self.sampled).values()]  # averaged epochs leave no documents out
+        if 2 * sum(len(numbers) for numbers, _ in sampled) < len(self.covariates.index):
             return
-        counts = sparse.vstack([found for _, found in self.sampled.values()], format="csr")
+        mode = self._regression(sampled).mode(self._unshifted() if not self.modes else self.modes[-1], NEWTON)
+        self.modes = [*self.modes, mode] if self.averages else [mode]
+        self._set_coefficients()
+
+    def _regression(self, sampled, used_rows=False):
+        """The regression on the counts of topics of some documents."""
+        numbers = np.concatenate([numbers for numbers, _ in sampled])
+        counts = sparse.vstack([found for _, found in sampled], format="csr")
+        rows, groups = self.covariates.rows, self.covariates.index[numbers]
+        if used_rows:
+            used, groups = np.unique(groups, return_inverse=True)
+            rows = rows[used]
         mean = np.zeros_like(self.coefficients)
         mean[0] = np.log(self.first_priors[0])
         precision = np.full(len(mean), PRECISIONS[1])
         precision[0] = PRECISIONS[0]
         weight = np.ones(len(numbers)) if self.covariates.weights is None else self.covariates.weights[numbers]
-        regression = CountRegression(
-            self.covariates.rows, self.covariates.index[numbers], counts, weight, mean, precision
-        )
-        mode = regression.mode(self.modes[-1] if self.modes else self.coefficients, NEWTON)
-        self.modes = [*self.modes, mode] if self.averages else [mode]
-        self.coefficients = np.mean(self.modes, axis=0)
+        return CountRegression(rows, groups.ravel(), counts, weight, mean, precision)
+
+    def _unshifted(self):
+        """Coefficients that all documents give."""
+        return np.mean(self.modes, axis=0) if self.modes else self.coefficients
+
+    def _set_coefficients(self):
+        self.coefficients = self._unshifted().copy()
+        self.coefficients[0] += self.shift
         self.set_mean_prior()
+
+    def drift(self):
+        """Change of coefficients from the first half of the averaged updates to the last, and its standard error.
+
+        Zeros and ones before four updates.
+        """
+        half = len(self.modes) // 2
+        if half < 2:
+            return np.zeros(self.coefficients[1:].shape), np.ones(self.coefficients[1:].shape)
+        modes = np.array(self.modes)[:, 1:]
+        first, last = modes[:half], modes[half:]
+        noise = first.var(axis=0, ddof=1) / len(first) + last.var(axis=0, ddof=1) / len(last)
+        return last.mean(axis=0) - first.mean(axis=0), np.sqrt(noise)
 
     def set_mean_prior(self):
         """Set the mean of alpha over the documents."""
@@ -166,6 +204,6 @@ class RegressionModel(StochasticCollapsedModel):
     def renewed(self, n_samples_seen):
         """See StochasticCollapsedModel; without the covariates of the documents."""
         out = super().renewed(n_samples_seen)
-        out.covariates, out._numbers, out.sampled = None, {}, {}
+        out.covariates, out._numbers, out.sampled, out.sampled_unseen = None, {}, {}, {}
         return out
 
