@@ -125,7 +125,7 @@ def test_mode_given_counts_is_the_optimum_of_the_likelihood(grouped, block, monk
     for _ in range(4):  # a mode ends at steps of a tenth
         found = given.mode(found)
     np.testing.assert_allclose(found, expected, atol=1e-3)
-    off = expected + [[0.4], [0.0], [0.0]]
+    off = np.add(expected, [[0.4], [0.0], [0.0]])
     flat = CountRegression(
         distinct, groups.ravel(), sparse.csr_array(counts.astype(float)), weight, off, 1e-9 * precision
     )

@@ -19,7 +19,7 @@ from sparsemix.topics._covariates.chain import Chain
 from sparsemix.topics._covariates.formula import Design
 
 # Steps of the chain before the first draw, and from one draw to the next.
-BURN_IN, THIN = 40, 2
+BURN_IN, THIN = 30, 1
 # Levels of a category that are compared with its first one.
 MOST_LEVELS = 30
 # A document with a larger leverage decides a coefficient alone.
