@@ -233,8 +233,8 @@ def compare_topics(sources, options, folder):
             rows = {revision: [] for revision in sources}
             for seed in range(options.seeds):
                 for revision, source in sources.items():
-                    parameters = {"n_components": n_components, "max_iter": epochs, "random_state": seed}
-                    parameters |= options.params
+                    parameters = {"n_components": n_components, "random_state": seed, **options.params}
+                    parameters |= {} if epochs is None else {"max_iter": epochs}
                     rows[revision].append(topics_of(source, options.estimator, folder, parameters))
             for revision, found in rows.items():
                 values = np.array([row for row in found if row is not None])

@@ -166,19 +166,23 @@ def counter():
 
 def assert_valid(est, rows):
     """Everything finite, proportions and weights distributions, as many counts as tokens."""
-    tokens = float(rows.sum())
-    assert est.components_.shape == (est.n_components, np.shape(rows)[1])
+    tokens, n_topics = float(rows.sum()), getattr(est, "n_topics_", est.n_components)
+    assert est.components_.shape == (n_topics, np.shape(rows)[1])
+    assert n_topics <= est.n_components
     assert np.isfinite(est.components_).all()
     assert (est.components_ > 0).all()
-    assert est.doc_topic_prior_.shape == est.topic_weights_.shape == (est.n_components,)
+    assert est.doc_topic_prior_.shape == est.topic_weights_.shape == (n_topics,)
     assert (est.topic_weights_ >= 0).all()
     assert abs(est.topic_weights_.sum() - 1.0) < 1e-6
     theta = est.transform(rows)
-    assert theta.shape == (np.shape(rows)[0], est.n_components)
+    assert theta.shape == (np.shape(rows)[0], n_topics)
     assert (theta >= 0).all()
     np.testing.assert_allclose(theta.sum(axis=1), 1.0, rtol=1e-9 if theta.dtype == np.float64 else 1e-6)
     if isinstance(est, (SparseSCVB0LDA, SparseDMR, SparseHDP)):
         stats = est._fitted.stats
+        if isinstance(est, SparseHDP) and 0 < est.n_samples_seen_ < np.shape(rows)[0]:  # documents were set aside
+            assert 0.0 < stats["mass"] < tokens
+            tokens = float(stats["mass"])
         np.testing.assert_allclose(stats["mass"], tokens, rtol=1e-6)
         np.testing.assert_allclose(stats.learned_count.sum(), tokens, rtol=1e-3)  # starts leave out tiny shares
         sums = (est.components_ - est.topic_word_prior_).sum(axis=1, dtype=float)

@@ -260,7 +260,8 @@ class MiniEpochs(Stochastic):
 
     After ``last_warm`` epochs, which need not be whole, the statistics become a mean over all later batches, weighted
     by their mass: a ratio estimate of the sums of all rows, without the bias of steps that weight batches equally.
-    Whole epochs after ``last_warm`` start with an empty memory.
+    If they are whole epochs, the memory of documents is emptied before the first of them. Its samples follow the topics
+    of the next one: topics of documents that begin again in every epoch are not yet settled, and blur the mean.
 
     Once steps are small, up to ``together`` batches form one selection, each with its rows in order: they then
     share the reads and writes of a step. A joint step moves the statistics as far as the separate steps would, at most
@@ -326,17 +327,18 @@ class MiniEpochs(Stochastic):
         return min(earlier, MOST_EARLIER * self.n_batches) if whole else earlier
 
     def _begin_mean(self, n_visited, n_batches):
-        """Begin the mean after this part of an epoch, if ``last_warm`` epochs are over."""
-        if self.last_step is None and self.epoch - 1 + n_visited / n_batches >= self.last_warm:
+        """Begin the mean after this part of an epoch, if ``last_warm`` epochs are over; whether it begins."""
+        begins = self.last_step is None and self.epoch - 1 + n_visited / n_batches >= self.last_warm
+        if begins:
             self.last_step = self.step
+        return begins
 
     def batches(self):
         """Batches in random order, repeated ``n_visits`` times."""
         self.epoch += 1
-        if self.epoch - 1 >= self.last_warm:
+        if self._begin_mean(0, 1):
             self.forget()
             self.n_unseen = 0
-        self._begin_mean(0, 1)
         if self.size is None:
             chosen = self._recurring()[self.n_unseen :]
             joined, visited = self._joined([chosen[b] for b in self.rng.permutation(len(chosen))]), 0
@@ -397,8 +399,7 @@ class PlannedSteps(MiniEpochs):
     def batches(self):
         """Groups in random order, and the steps of each group in random order."""
         self.epoch += 1
-        if self.epoch - 1 >= self.last_warm:
-            self.n_forgotten += 1
+        self.n_forgotten += self._begin_mean(0, 1)
         visited = 0
         for g in self.rng.permutation(len(self.groups)):
             for s in self.rng.permutation(self.groups[g]):

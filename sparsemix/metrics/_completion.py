@@ -109,10 +109,10 @@ def total(blocks):
     return log_likelihood, n_tokens
 
 
-def completion_by_document(topics, X):
-    """As ``total``, for each document, with the defaults of ``hidden_tokens``: two arrays of shape (n_documents,)."""
+def completion_by_document(topics, X, **options):
+    """As ``total``, for each document, with ``options`` of ``hidden_tokens``: two arrays of shape (n_documents,)."""
     log_likelihoods, n_tokens = [], []
-    for B, logs in hidden_tokens(topics, X):
+    for B, logs in hidden_tokens(topics, X, **options):
         rows, n_rows = np.repeat(np.arange(B.shape[0]), np.diff(B.indptr)), B.shape[0]
         log_likelihoods.append(np.bincount(rows, B.data * logs, n_rows))
         n_tokens.append(np.bincount(rows, B.data, n_rows))

@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sparsemix import SparseHDP, blocks
 from sparsemix._engine.documents import DocumentBlock
 from sparsemix._models.topics.hdp_model import gains_of_documents, next_gamma
-from sparsemix.topics._collapsed import merges
+from sparsemix.topics._collapsed import merges, sparse_hdp
 from sparsemix.topics._collapsed.merges import best_pairs
 from sparsemix.topics._edit.reduce import Clusters
 
@@ -116,12 +116,14 @@ def test_losses_after_a_merge_are_those_of_the_sums():
 
 @pytest.mark.filterwarnings("ignore:the number of topics was not learned")
 def test_most_merges_that_reach_the_score_are_made(monkeypatch):
-    """Scores fall with the fifth pair, so that bisection of seven ends at four; sums of topics are exact."""
-    est = SparseHDP(14, max_iter=1, random_state=0).fit(sparse.csr_array(np.eye(14, 20) + 1.0))
+    """Scores fall with the fifth pair by more than their error, so that bisection of seven ends at four."""
+    est = SparseHDP(14, max_iter=0, random_state=0).fit(sparse.csr_array(np.eye(14, 20) + 1.0))
     fitted, pairs = est._fitted, [(2 * i, 2 * i + 1) for i in range(7)]
-    monkeypatch.setattr(merges, "score", lambda trial, *_: -1.0 if trial.model.n_components < 10 else 0.0)
-    n, places, merged, reached = merges.largest_merge(fitted, pairs, -0.5, None, None)
-    assert (n, reached) == (4, 0.0)
+    few, many = np.array([-2.0, -2.0, 0.1]), np.array([-1.0, 0.5, 0.0])
+    monkeypatch.setattr(merges, "scores", lambda trial, *_: few if trial.model.n_components < 10 else many)
+    n, places, merged, reached = merges.largest_merge(fitted, pairs, np.zeros(3), None, None)
+    assert n == 4
+    assert_array_equal(reached, np.zeros(3))  # the best so far, not those of the merge
     assert_array_equal(places, [0, 0, 1, 1, 2, 2, 3, 3, 4, 5, 6, 7, 8, 9])
     counts = np.zeros((10, 20))
     np.add.at(counts, places, est.components_ - est.topic_word_prior_)
@@ -146,15 +148,15 @@ def corpus():
     return sparse.csr_array(rng.multinomial(60, rng.dirichlet(np.full(N_TRUE, 0.1), 1000) @ topics).astype(float))
 
 
-@pytest.mark.parametrize("n_components", [16, 32])
-def test_the_number_of_topics_is_that_of_the_corpus(corpus, n_components):
-    est = SparseHDP(n_components, random_state=0).fit(corpus)
+def test_the_number_of_topics_is_that_of_the_corpus(corpus):
+    est = SparseHDP(16, random_state=0).fit(corpus)
     assert abs(est.n_topics_ - N_TRUE) <= 1
     assert est.components_.shape == (est.n_topics_, corpus.shape[1])
     assert est.transform(corpus[:3]).shape == (3, est.n_topics_)
 
 
 def test_bits_do_not_depend_on_threads_pickles_or_interruptions(corpus, tmp_path):
+    corpus = corpus[:200]
     est = SparseHDP(30, max_iter=9, random_state=0).fit(corpus)
     others = [
         SparseHDP(30, max_iter=9, random_state=0, n_jobs=3).fit(corpus),
@@ -169,13 +171,64 @@ def test_bits_do_not_depend_on_threads_pickles_or_interruptions(corpus, tmp_path
         assert_array_equal(other.transform(corpus[:5]), est.transform(corpus[:5]))
 
 
-def test_few_documents_are_not_merged_without_validation_data(corpus):
-    few = corpus[:300]
-    with pytest.warns(ConvergenceWarning, match="is n_components=16; give validation_data, or 500 documents or more"):
-        assert SparseHDP(16, random_state=0).fit(few).n_topics_ == 16
+@pytest.fixture(scope="module")
+def few():
+    """A hundred documents of four topics."""
+    rng = np.random.default_rng(0)
+    topics = rng.dirichlet(np.full(60, 0.1), 4)
+    return sparse.csr_array(rng.multinomial(50, rng.dirichlet(np.full(4, 0.3), 100) @ topics).astype(float))
+
+
+def test_few_documents_have_the_same_topics_for_all_larger_n_components(few):
+    fits = [SparseHDP(n_components, random_state=0).fit(few) for n_components in (40, 400)]
+    assert fits[0].n_topics_ == 4
+    assert_array_equal(fits[0].components_, fits[1].components_)
+
+
+def test_validation_data_decide_the_number(few):
+    assert SparseHDP(16, random_state=0).fit(few[:60], validation_data=few[60:]).n_topics_ == 4
+
+
+def test_n_components_that_is_too_small_is_reported(few):
     with pytest.warns(ConvergenceWarning, match="is n_components=3; raise n_components"):
-        assert SparseHDP(3, random_state=0).fit(corpus).n_topics_ == 3
-    assert SparseHDP(16, random_state=0).fit(few, validation_data=corpus[300:600]).n_topics_ < 16
+        assert SparseHDP(3, random_state=0).fit(few).n_topics_ == 3
+
+
+def test_documents_that_do_not_tell_the_number_are_reported():
+    words = np.random.default_rng(0).dirichlet(np.ones(60))
+    X = sparse.csr_array(np.random.default_rng(1).multinomial(8, words, 100).astype(float))
+    with pytest.warns(ConvergenceWarning, match="do not tell the number of topics"):
+        SparseHDP(random_state=0).fit(X)
+
+
+def test_documents_of_which_none_can_be_held_out_are_reported(few):
+    with pytest.warns(ConvergenceWarning, match="no document could be held out; give validation_data"):
+        SparseHDP(40, max_iter=2, random_state=0).fit(few[:3])
+
+
+def test_an_interrupted_short_fit_is_published(few, monkeypatch):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(sparse_hdp, "merged_topics", interrupt)
+    est = SparseHDP(40, random_state=0)
+    with pytest.raises(KeyboardInterrupt):
+        est.fit(few)
+    assert est.components_.shape == (16, few.shape[1])
+    assert est.n_iter_ > 0
+
+
+def test_a_fit_that_continues_makes_no_short_fits(few, tmp_path, monkeypatch):
+    fit = SparseHDP(40, max_iter=6, n_averaged_iter=2, random_state=0).fit(few, checkpoint=tmp_path)
+    monkeypatch.setattr(SparseHDP, "_n_first", None)
+    again = SparseHDP(40, max_iter=6, n_averaged_iter=2, random_state=0).fit(few, checkpoint=tmp_path)
+    assert_array_equal(again.components_, fit.components_)
+
+
+def test_gains_are_in_standard_errors():
+    assert_allclose(merges.gain(np.array([2.0, 1.0, 0.0]), np.array([1.0, 1.0, 1.0])), 0.0)
+    assert_allclose(merges.gain(np.ones(9), np.zeros(9)), 3.0)
+    assert merges.gain(np.ones(3), np.ones(3)) == 0.0
 
 
 def test_streams_and_blocks_are_refused(corpus):

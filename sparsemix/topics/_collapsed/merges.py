@@ -6,7 +6,7 @@ from sparsemix._engine.loop import respond
 from sparsemix._kernels.split import _split
 from sparsemix._models.topics.hdp_model import LEAST_TABLES, gains_of_documents, most_probable_gamma
 from sparsemix._stats.altered import altered
-from sparsemix.metrics import document_completion
+from sparsemix.metrics._completion import completion_by_document
 from sparsemix.topics._collapsed.unseen_documents import sampling
 from sparsemix.topics._edit.edited import combined, counts_by_topic, one_hot
 from sparsemix.topics._edit.reduce import Clusters
@@ -17,10 +17,12 @@ from sparsemix.topics._fitted import FittedCounts
 SAMPLED, MOST_TOKENS, MOST_SCORES, HIDDEN = 1000, 200_000, 5, 0.5
 # Expected counts of words below this count as none in the bound, whose counts are whole.
 LEAST_COUNT = 0.5
+# Scores differ if the sum of their differences is more than this number of its standard errors.
+SURE = 1.0
 
 
 def merged_topics(monitor, rows, held_out, workers, n_jobs):
-    """Fitted topics after all merges that raise the bound and do not lower the score of documents held out."""
+    """Fitted topics after all merges that raise the bound and do not lower the scores of documents held out."""
     fitted = FittedCounts(monitor.model, monitor.stats)
     sample, scale = sampled(fitted.model, rows, monitor.schedule, workers)
     tables = fitted.stats["draws"]
@@ -30,11 +32,11 @@ def merged_topics(monitor, rows, held_out, workers, n_jobs):
     fitted = of_sums(fitted, places, n_topics) if n_topics < len(used) else fitted
     counts = counts_by_topic(fitted.stats)
     counts.data[counts.data < LEAST_COUNT] = 0.0
-    clusters, reached = Clusters(counts, fitted.model.topic_word_prior), score(fitted, held_out, n_jobs)
+    clusters, best = Clusters(counts, fitted.model.topic_word_prior), scores(fitted, held_out, n_jobs)
     while True:
         sample = [(x, places.astype(states.dtype)[states]) for x, states in sample]
         pairs = best_pairs(gains(fitted, sample, scale, clusters))
-        n_pairs, places, fitted, reached = largest_merge(fitted, pairs, reached, held_out, n_jobs)
+        n_pairs, places, fitted, best = largest_merge(fitted, pairs, best, held_out, n_jobs)
         if n_pairs == 0:
             return fitted
         alive = np.flatnonzero(clusters.sizes)
@@ -42,24 +44,27 @@ def merged_topics(monitor, rows, held_out, workers, n_jobs):
             clusters.join(alive[k], alive[m])
 
 
-def largest_merge(fitted, pairs, least, held_out, n_jobs):
-    """The largest number of pairs, in their order, whose merge reaches a score; places; the topics and their score."""
-    best, high = (0, None, fitted, least), len(pairs)
+def largest_merge(fitted, pairs, best, held_out, n_jobs):
+    """The largest number of pairs, in their order, whose merge scores no less than ``best``.
+
+    Returns the number, the places of the old topics, the new topics, and the best scores including theirs.
+    """
+    found, high = (0, None, fitted, best), len(pairs)
     n = high
     for _ in range(MOST_SCORES):
-        if n == best[0]:
+        if n == found[0]:
             break
         places = np.arange(fitted.model.n_components)
         places[[m for _, m in pairs[:n]]] = [k for k, _ in pairs[:n]]
         kept, places = np.unique(places, return_inverse=True)
         trial = of_sums(fitted, places, len(kept))
-        reached = score(trial, held_out, n_jobs)
-        if reached >= least:
-            best = n, places, trial, reached
+        reached = scores(trial, held_out, n_jobs)
+        if gain(reached, best) >= -SURE:
+            found = n, places, trial, max(reached, best, key=np.sum)
         else:
             high = n
-        n = (best[0] + high) // 2
-    return best
+        n = (found[0] + high) // 2
+    return found
 
 
 def of_sums(fitted, places, n_topics):
@@ -73,12 +78,19 @@ def of_sums(fitted, places, n_topics):
     return FittedCounts(altered(model, learn_alpha=old.learn_alpha, learn_beta=old.learn_beta), stats)
 
 
-def score(fitted, held_out, n_jobs):
-    """Document completion of documents held out."""
+def scores(fitted, held_out, n_jobs):
+    """Log probability of the hidden tokens of each document held out."""
     prior = fitted.model.doc_topic_prior
-    return document_completion(
+    return completion_by_document(
         fitted.word_topic.T, held_out, doc_topic_prior=prior, test_fraction=HIDDEN, n_jobs=n_jobs
-    )  # fmt: skip
+    )[0]  # fmt: skip
+
+
+def gain(now, before):
+    """Sum of the differences of the documents' scores, in its standard errors."""
+    change = now - before
+    error = np.sqrt(change @ change)
+    return change.sum() / error if error > 0.0 else 0.0
 
 
 def sampled(model, rows, schedule, workers):

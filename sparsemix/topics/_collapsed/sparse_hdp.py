@@ -1,7 +1,10 @@
 """The estimator SparseHDP."""
 
+import math
 import numbers
 import warnings
+from copy import copy
+from itertools import count, takewhile
 from typing import Any, Self
 
 import numpy as np
@@ -12,40 +15,57 @@ from sparsemix._engine.documents import canonical
 from sparsemix._estimator.absent import Absent
 from sparsemix._estimator.base import published
 from sparsemix._estimator.input.checks import check_counts
+from sparsemix._estimator.progress import Progress
 from sparsemix._models.topics.hdp_model import HDPModel
 from sparsemix._typing import Folder, RowsLike, Seed, Weights
 from sparsemix.topics._collapsed import assemble_stochastic
-from sparsemix.topics._collapsed.merges import merged_topics
+from sparsemix.topics._collapsed.merges import SURE, gain, merged_topics, of_sums, scores
 from sparsemix.topics._collapsed.stochastic_topics import StochasticTopics
 from sparsemix.topics._collapsed.unseen_documents import LEAST, SHARE, TOKENS
-from sparsemix.topics._evaluation import divided
+from sparsemix.topics._evaluation import divided, wanted_epochs
+from sparsemix.topics._fitted import FittedCounts
 from sparsemix.topics._parameters import FIXED_ONLINE, OF_ONLINE
 
+# Topics of the first short fit, and the share of the usual epochs that short fits have.
+FIRST, SHORT = 16, 0.5
+# The fit begins with this many times the topics of the best short fit, because random topics miss some.
+SURPLUS = 1.5
+# Of few documents, at most this share is set aside.
+FEW_SHARE = 0.25
+ALIKE = (
+    "the documents do not tell the number of topics, because those found predict held-out documents no better than "
+    "word frequencies do; give longer documents, or more"
+)
+NONE_HELD_OUT = (
+    "the number of topics was not learned, because no document could be held out; give validation_data, or at least "
+    "four documents of two words"
+)
 NO_STREAM = "it merges topics by samples of documents; call fit with all of them, or use SparseSCVB0LDA for streams"
 
 
 class SparseHDP(StochasticTopics):
     """Topic model with a learned number of topics: a hierarchical Dirichlet process, truncated.
 
-    Use it if you do not know the number of topics and have at least 500 documents. The fit begins with
-    ``n_components`` topics, and its result has those that the corpus supports. A ConvergenceWarning says if these are
-    all of them. Documents have proportions from Dirichlet(c pi), and the shares pi of the topics
+    Use it if you do not know the number of topics. Short fits with more and more topics show how many predict documents
+    that are held out best. The fit begins with more than these, and its result has those that the corpus supports. A
+    ConvergenceWarning says if the result has ``n_components`` topics, or if the documents do not tell the number.
+    Documents have proportions from Dirichlet(c pi), and the shares pi of the topics
     have a Dirichlet process prior of concentration gamma ([1]_). Inference is that of :class:`SparseSCVB0LDA` with
     sampled topics, whose time follows the topics in use ([2]_). After the last epoch, pairs of topics are merged whose
-    merge raises a bound of the evidence, if this predicts documents that were held out no worse.
+    merge raises a bound of the evidence, if this predicts the documents held out no worse.
 
     Parameters
     ----------
     n_components : int, default=400
-        Largest number of topics. Take two to eight times as many as you expect.
+        Largest number of topics. Values that are much larger than the result change neither it nor the time of the fit.
     topic_word_prior : float or "learned", default=None
         Dirichlet prior beta of each word in a topic. None means 0.01.
     max_iter : int, default=None
-        As in :class:`SparseSCVB0LDA`.
+        Epochs of the fit, as in :class:`SparseSCVB0LDA`. Short fits before it do not depend on this.
     n_jobs : int, default=None
         Number of threads. -1 uses all cores. Results have the same bits for any number.
     verbose : int, default=0
-        Number of epochs between printed lines; 0 prints none.
+        Number of epochs between printed lines, and lines of short fits; 0 prints none.
     random_state : int, RandomState instance or None, default=None
         Seed of the initialisation, the batches and the samples.
 
@@ -55,12 +75,12 @@ class SparseHDP(StochasticTopics):
         Sweeps over a document's words in each visit before the one that adds to the topics' counts.
     init_params : {"random", "uniform", "em", "bregman"} or array-like of shape (n_components, n_features), \
             default="random"
-        Initialisation, as in :class:`SparseSCVB0LDA`.
+        Initialisation, as in :class:`SparseSCVB0LDA`. No short fits are made before a fit that begins with an array.
     max_doc_update_iter : int, default=100
         Maximal number of iterations per document in ``transform``.
     batch_size : int, default=None
-        Documents per batch. None means 160 tokens per topic of ``n_components``, between 16 and 500 documents, and at
-        least 64 batches per epoch.
+        Documents per batch. None means 160 tokens per topic at the beginning of the fit, between 16 and 500 documents,
+        and at least 64 batches per epoch.
     n_averaged_iter : int, default=None
         Number of final epochs whose topics are averaged. None means 9 of 20 epochs, at most 10.
 
@@ -118,9 +138,13 @@ class SparseHDP(StochasticTopics):
     -----
     The bound is E[log p(w, z)] plus the entropy of z given the last sample; :func:`topic_hierarchy` has its part of
     words. Its part of documents comes from 1,000 documents, scaled. Merges of disjoint pairs are made together, those
-    of largest gain first. If they lower the score of the documents held out, fewer are tried, by bisection. This
-    repeats until no merge is accepted. The bound alone merges too many. So a fit makes no merges if X has fewer than
-    500 documents of two words and ``validation_data`` is None, and if it is interrupted.
+    of largest gain first. If they lower the scores of the documents held out by more than a standard error of the
+    differences, fewer are tried, by bisection. This repeats until no merge is accepted. The bound alone merges too
+    many. An interrupted fit makes no merges.
+
+    Short fits of half the usual epochs begin with 16, 32, 64, ... topics and end with merges. The first whose scores
+    are not better by a standard error than the best before it is the last. The fit begins with 1.5 times the topics
+    that the best one has after merges. With ``n_components`` of 16 or fewer it begins with these.
 
     References
     ----------
@@ -133,7 +157,7 @@ class SparseHDP(StochasticTopics):
     >>> from sparsemix import SparseHDP
     >>> from sparsemix.datasets import make_sparse_lda
     >>> X = make_sparse_lda(n_samples=500, n_components=5, random_state=0)[0]
-    >>> hdp = SparseHDP(20, random_state=0).fit(X)
+    >>> hdp = SparseHDP(random_state=0).fit(X)
     >>> hdp.transform(X[:2]).shape == (2, hdp.n_topics_)
     True
     """
@@ -195,8 +219,8 @@ class SparseHDP(StochasticTopics):
         sample_weight : array-like of shape (n_samples,), default=None
             Weight of each document.
         validation_data : {array-like, sparse matrix} of shape (n_held_out, n_features), default=None
-            Documents that end the fit and decide merges. None sets aside documents of X with about 10,000 tokens, a
-            tenth of X at most, or none if X has fewer than 500 documents; then topics are not merged.
+            Documents that end the fit and decide the number of topics. None sets aside documents of X with about 10,000
+            tokens, a tenth of X at most; but 50 documents if X has fewer than 500, a quarter of X at most.
         checkpoint : path-like, default=None
             Folder for this fit only, as in :class:`SparseSCVB0LDA`.
 
@@ -211,14 +235,11 @@ class SparseHDP(StochasticTopics):
         """
         with self._watched_by(validation_data):
             self._fit(X, sample_weight, checkpoint)
-        if self.n_topics_ == (n := int(self.n_components)):
-            few = validation_data is None and SHARE * self.n_samples_seen_ < LEAST
-            warnings.warn(
-                f"the number of topics was not learned and is n_components={n}; "
-                + ("give validation_data, or 500 documents or more" if few else "raise n_components"),
-                ConvergenceWarning,
-                stacklevel=2,
-            )
+        doubt, n = vars(self).pop("_doubt", None), int(self.n_components)
+        if self.n_topics_ == n:
+            doubt = f"the number of topics was not learned and is n_components={n}; raise n_components"
+        if doubt is not None:
+            warnings.warn(doubt, ConvergenceWarning, stacklevel=2)
         return self
 
     @published
@@ -238,15 +259,71 @@ class SparseHDP(StochasticTopics):
         raise ValueError("SparseHDP fits documents in memory, because " + NO_STREAM)
 
     def _run(self, monitor, rows, rng, workers, warm, observer, progress):
-        given = self._validation_data
-        if given is None:
+        given, params = self._validation_data, self._params
+        learns = params.n_components > 1 and params.max_iter != 0
+        if given is None and learns:
             rows, held_out = set_aside(rows, rng, self._table_dtype)
         else:
-            held_out = scorable(check_counts(self, given, reset=False))
-        super()._run(monitor, rows, rng, workers, warm, observer, progress)
-        if monitor.history and held_out.shape[0]:
-            merged = merged_topics(monitor, rows, held_out, workers, self._params.n_jobs)
-            monitor.step(merged.stats, merged.model)
+            held_out = rows.X[:0] if given is None else scorable(check_counts(self, given, reset=False))
+        resumed = progress.state["now"]
+        if resumed is None:
+            n_first = self._n_first(monitor, rows, held_out, workers, progress.seed)
+        else:
+            n_first = resumed["model"].n_components
+        StochasticTopics._run(self._altered(n_first), monitor, rows, rng, workers, warm, observer, progress)
+        if learns and not held_out.shape[0]:
+            self._doubt = NONE_HELD_OUT
+        elif learns and monitor.history:
+            reached = self._merge(monitor, rows, held_out, workers)
+            fitted = FittedCounts(monitor.model, monitor.stats)
+            one = of_sums(fitted, np.zeros(fitted.model.n_components, dtype=int), 1)
+            alike = gain(reached, scores(one, held_out, params.n_jobs)) <= 0.0
+            self._doubt = ALIKE if alike else None
+
+    def _altered(self, n_components, **parameters):
+        """This estimator with other parameters; both share their state."""
+        out = copy(self)
+        vars(out).update(n_components=n_components, **parameters)
+        return out
+
+    def _merge(self, monitor, rows, held_out, workers):
+        """Merge the topics of a fit; scores of the documents held out."""
+        merged = merged_topics(monitor, rows, held_out, workers, self._params.n_jobs)
+        monitor.step(merged.stats, merged.model)
+        return scores(merged, held_out, self._params.n_jobs)
+
+    def _n_first(self, monitor, rows, held_out, workers, seed):
+        """Number of topics with which the fit begins.
+
+        Short fits have twice as many topics each, until the scores of documents held out rise no more. ``n_components``
+        ends this and changes nothing else, so that larger values give the same fit.
+        """
+        params, most = self._params, self._params.n_components
+        if most <= FIRST or not isinstance(params.init_params, str) or params.max_iter == 0:
+            return most
+        if not held_out.shape[0]:
+            return FIRST
+        doubled = takewhile(lambda n: n < most, (FIRST << i for i in count()))
+        best = None
+        for n_topics in (*doubled, most):
+            reached = self._short_fit(n_topics, monitor, rows, held_out, workers, seed)
+            if best is not None and gain(reached[0], best[0]) <= SURE:
+                break
+            best = reached
+        return min(most, math.ceil(SURPLUS * best[1]))
+
+    def _short_fit(self, n_topics, monitor, rows, held_out, workers, seed):
+        """Scores and number of topics of a fit of few epochs; the monitor publishes it if it is interrupted."""
+        n_epochs = math.ceil(SHORT * wanted_epochs(rows))
+        est = self._altered(n_topics, max_iter=n_epochs, n_averaged_iter=None, _validation_data=None)
+        rng = np.random.default_rng(seed)
+        StochasticTopics._run(est, monitor, rows, rng, workers, False, None, Progress(None, seed))
+        reached, n_merged = self._merge(monitor, rows, held_out, workers), monitor.model.n_components
+        monitor.history = []
+        if self._params.verbose:
+            nats = f"{reached.mean():.3f} nats a held-out document"
+            print(f"{monitor.name} short fit: {n_topics} topics, {n_merged} after merges, {nats}", flush=True)
+        return reached, n_merged
 
 
 def scorable(X):
@@ -257,10 +334,10 @@ def scorable(X):
 def set_aside(documents, rng, dtype):
     """Training documents, and those that decide merges: a tenth at most of the documents that can be scored.
 
-    Fewer than LEAST do not tell, and then none is set aside.
+    Of few documents a larger share is set aside, to have LEAST.
     """
     X = documents.X
     order = rng.permutation(np.flatnonzero(np.diff(canonical(X).indptr) > 1))
-    wanted = min(SHARE * len(order), max(LEAST, TOKENS * documents.mass / documents.word_totals().sum()))
-    held_out = np.sort(order[: int(wanted) if wanted >= LEAST else 0])
+    wanted = min(SHARE * len(order), TOKENS * documents.mass / documents.word_totals().sum())
+    held_out = np.sort(order[: int(max(wanted, min(LEAST, FEW_SHARE * len(order))))])
     return divided(documents, held_out, dtype) if len(held_out) else (documents, X[held_out])

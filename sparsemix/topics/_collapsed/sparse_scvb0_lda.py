@@ -93,8 +93,8 @@ class SparseSCVB0LDA(StochasticTopics):
         batches are visited together once they change the topics by at most a fifth, within 160 tokens per topic and a
         64th of an epoch.
     n_averaged_iter : int, default=None
-        For "online": number of final epochs whose topics are averaged. In these epochs documents are initialised again
-        at every visit, and a batch counts as much as its tokens, so that long documents have their share of the counts.
+        For "online": number of final epochs whose topics are averaged. Documents are initialised again before these
+        epochs, and a batch counts as much as its tokens, so that long documents have their share of the counts.
         Averaging restores coherence that has decreased, and keeps the score. None means 9 of 20 epochs and at most 10,
         half of fewer than 5 epochs, or of the steps of one epoch, less if documents have fewer than 60 tokens, and 0
         with mini-epochs.
