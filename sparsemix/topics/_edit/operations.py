@@ -38,8 +38,9 @@ def merge_topics(model: Any, groups: Sequence[Sequence[int]]) -> Any:
 
     Counts and document priors of the topics of a group are summed, so that mean proportions of documents are sums too,
     within 0.01. Proportions of a single short document are not exactly sums: in drawn documents of 60 words that of a
-    merged topic differed by 0.01 on average, and by up to 0.3 in one document. Words whose probabilities differ between the topics lose some of it. A
-    topic that a prior fixes keeps its words, so that those of topics merged with it are lost.
+    merged topic differed by 0.01 on average, and by up to 0.3 in one document. Words whose probabilities differ between
+    the topics lose some of it. A topic that a prior fixes keeps its words, so that those of topics merged with it are
+    lost.
 
     Parameters
     ----------
