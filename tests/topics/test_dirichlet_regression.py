@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 from scipy.optimize import minimize
 from scipy.special import gammaln, psi
 
-from sparsemix._models.topics.covariates import dirichlet_regression
+from sparsemix._models.topics.covariates import count_regression, dirichlet_regression
+from sparsemix._models.topics.covariates.count_regression import CountRegression
 from sparsemix._models.topics.covariates.dirichlet_regression import draw_rates, fit_rates, rates, sums_of_rates
 
 
@@ -97,3 +99,34 @@ def test_blocks_of_rows_change_nothing(monkeypatch):
     for found, expected in zip((*parts[0], parts[1]), (*whole[0], whole[1]), strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-9)
     np.testing.assert_allclose(whole[1], weight @ rates(rows, truth), rtol=1e-12)
+
+
+@pytest.mark.parametrize("block", [1 << 20, 8])
+@pytest.mark.parametrize("grouped", [False, True])
+def test_mode_given_counts_is_the_optimum_of_the_likelihood(grouped, block, monkeypatch):
+    monkeypatch.setattr(count_regression, "BLOCK", block)
+    rng, rows, _, counts = problem(2)
+    if grouped:
+        rows[:, 1] = rng.integers(3, size=len(rows))
+    weight, mean, precision = rng.random(len(rows)) + 0.5, rng.standard_normal((3, 4)), np.array([0.1, 1.0, 2.0])
+
+    def minus(flat):
+        c = flat.reshape(3, 4)
+        alpha = np.exp(rows @ c)
+        total = alpha.sum(axis=1)
+        terms = (gammaln(alpha + counts) - gammaln(alpha)).sum(axis=1)
+        value = weight @ (gammaln(total) - gammaln(total + counts.sum(axis=1)) + terms)
+        return 0.5 * (precision @ (c - mean) ** 2).sum() - value
+
+    expected = minimize(minus, np.zeros(12), method="BFGS", options={"gtol": 1e-6}).x.reshape(3, 4)
+    distinct, groups = np.unique(rows, axis=0, return_inverse=True)
+    given = CountRegression(distinct, groups.ravel(), sparse.csr_array(counts.astype(float)), weight, mean, precision)
+    found = np.zeros((3, 4))
+    for _ in range(4):  # a mode ends at steps of a tenth
+        found = given.mode(found)
+    np.testing.assert_allclose(found, expected, atol=1e-3)
+    off = np.add(expected, [[0.4], [0.0], [0.0]])
+    flat = CountRegression(
+        distinct, groups.ravel(), sparse.csr_array(counts.astype(float)), weight, off, 1e-9 * precision
+    )
+    assert flat.shift(off, 0.0, 1e-9) == pytest.approx(-0.4, abs=0.1)

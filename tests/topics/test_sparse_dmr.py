@@ -8,11 +8,11 @@ from scipy import sparse
 from scipy.special import psi
 from seeds import one_of_three
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 
 from sparsemix import SparseDMR, SparseSCVB0LDA, blocks
 from sparsemix._engine.inference import infer_doc_topic
 from sparsemix._kernels.documents import _special
-from sparsemix._models.topics.covariates.dirichlet_regression import rates
 from sparsemix._models.topics.covariates.regression_model import RegressionModel
 from sparsemix._models.topics.token_topics import TokenTopics
 from sparsemix.topics import merge_topics
@@ -49,7 +49,7 @@ def frozen(monkeypatch):
 @pytest.mark.parametrize("covariates", [None, COVARIATES])
 def test_without_coefficients_it_is_the_model_with_one_prior(covariates):
     dmr = SparseDMR(K, max_iter=6, random_state=3).fit(X, covariates=covariates)
-    plain = SparseSCVB0LDA(K, doc_topic_prior=0.1, max_iter=6, random_state=3).fit(X)
+    plain = SparseSCVB0LDA(K, doc_topic_prior=0.1, max_iter=6, burn_in=2, random_state=3).fit(X)
     np.testing.assert_allclose(dmr.components_, plain.components_, rtol=1e-8, atol=1e-8)
     np.testing.assert_allclose(dmr.transform(X), plain.transform(X), rtol=1e-8)
 
@@ -109,38 +109,75 @@ def test_sums_of_tables_equal_the_twin():
             _special.sum_tables(*given, wrong, found)
 
 
-def test_statistics_of_a_visit_are_sums_over_documents():
-    """Of the topics that the memory keeps for the next visit, under the coefficients of the visit."""
-    weight, kept = np.random.default_rng(0).integers(1, 3, N).astype(float), {}
-    visit = RegressionModel.draws_of
+def test_counts_of_a_visit_are_those_of_its_documents():
+    """Every document is counted once, with all of its tokens, however rows are batched."""
+    kept = {}
 
     class Watched(SparseDMR):
         def _begin_fit(self, *args):
-            begin = super()._begin_fit(*args)
-            kept["setup"] = begin
-            return begin
+            kept["setup"] = super()._begin_fit(*args)
+            return kept["setup"]
 
-    def watched(model, x, weight):
-        index = np.concatenate([model._numbers[first] for first in sorted(model._numbers)])
-        tokens, dense = dict(model._tokens), model.sampler is model.first_sampler
-        found = visit(model, x, weight)()
-        if not dense and not model.unseen:
-            kept.update(index=index, tokens=tokens, found=found, coefficients=model.coefficients.copy())
-            kept["mass"] = model.doc_topic_prior.sum()
-        return lambda: found
+    Watched(K, max_iter=12, random_state=0, batch_size=37).fit(X, covariates=COVARIATES)
+    model = kept["setup"].model
+    assert not model.sampled_unseen.keys() - model.sampled.keys()
+    numbers = np.concatenate([numbers for numbers, _ in model.sampled.values()])
+    np.testing.assert_array_equal(np.sort(numbers), np.arange(N))
+    for of_chunk, found in model.sampled.values():
+        np.testing.assert_array_equal(found.sum(axis=1), X.sum(axis=1)[of_chunk])
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(RegressionModel, "draws_of", watched)
-        Watched(K, max_iter=4, random_state=0).fit(X, covariates=COVARIATES, sample_weight=weight)
-    model, index = kept["setup"].model, kept["index"]
-    rows = model.covariates.rows[model.covariates.index[index]]
-    alpha = rates(rows, kept["coefficients"])
-    tables = tables_of([make() for _, make in sorted(kept["tokens"].items())], alpha)
-    np.testing.assert_allclose(kept["found"]["tables"], (weight[index, None] * tables).T @ rows, rtol=1e-9)
-    total, lengths = alpha.sum(axis=1), X.sum(axis=1)[index]
-    exposed = (weight[index] * (psi(total + lengths) - psi(total))) @ total
-    assert kept["found"]["per_prior"] * kept["mass"] == pytest.approx(exposed)
-    assert kept["found"]["draws"].sum() == pytest.approx((weight[index, None] * tables).sum())
+
+def two_topics(seed, n=200, length=40):
+    """Documents of two topics without common words; coefficients are +1 and -1."""
+    rng = np.random.default_rng(seed)
+    x = rng.standard_normal((n, 1))
+    shares = np.array([rng.dirichlet(alpha) for alpha in np.exp(-0.5 + x * [1.0, -1.0])])
+    words = np.kron(np.eye(2), np.full(15, 1 / 15))
+    return sparse.csr_array(np.array([rng.multinomial(length, share @ words) for share in shares])), x
+
+
+def slopes(dmr):
+    """Coefficients of the topics of ``two_topics``, in order, (2, P)."""
+    return dmr.coef_[np.argsort(-dmr.components_[:, 0] / dmr.components_.sum(axis=1))]
+
+
+def test_few_documents_give_known_coefficients():
+    """Two standard errors of the regression on true topics are 0.4; five fits have the mean of the truth."""
+    found = []
+    for seed in range(5):
+        counts, x = two_topics(seed)
+        found.append(slopes(SparseDMR(2, random_state=seed).fit(counts, covariates=x))[:, 0])
+    assert np.abs(np.array(found) - [1.0, -1.0]).max() < 0.5
+    assert np.abs(np.mean(found, axis=0) - [1.0, -1.0]).max() < 0.2
+
+
+@pytest.mark.parametrize("unit", [1e155, 1e-200, 1e-280])
+@pytest.mark.parametrize("binary", [False, True])
+def test_coefficients_have_any_unit(unit, binary):
+    counts, x = two_topics(0)
+    x = (x > 0.0).astype(float) if binary else x
+    plain, other = (SparseDMR(2, random_state=0).fit(counts, covariates=x * by) for by in (1.0, unit))
+    assert np.abs(plain.coef_).min() > 0.5
+    np.testing.assert_allclose(other.coef_ * unit, plain.coef_, rtol=0.05)
+
+
+@pytest.mark.parametrize("unit", [1e-300, 1e300])
+def test_units_whose_coefficients_are_no_floats_are_refused(unit):
+    with pytest.raises(ValueError, match=r"column 1 of covariates has values from .* multiply the column by a power"):
+        SparseDMR(2, max_iter=1).fit(X, covariates=COVARIATES * [1.0, unit])
+
+
+def test_constant_covariates_have_coefficient_zero():
+    counts, _ = two_topics(0)
+    dmr = SparseDMR(2, max_iter=6, random_state=0).fit(counts, covariates=np.full((200, 1), 0.1))
+    np.testing.assert_array_equal(dmr.coef_, 0.0)
+
+
+def test_unsettled_coefficients_warn(monkeypatch):
+    counts, x = two_topics(0)
+    monkeypatch.setattr(RegressionModel, "drift", lambda _: (np.full((1, 2), 0.6), np.full((1, 2), 0.01)))
+    with pytest.warns(ConvergenceWarning, match="coef_ still changed in the last of 6 epochs; set max_iter=12"):
+        SparseDMR(2, max_iter=6, random_state=0).fit(counts, covariates=x)
 
 
 def test_predictions_use_the_prior_of_each_document():

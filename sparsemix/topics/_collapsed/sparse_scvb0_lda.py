@@ -164,6 +164,9 @@ class SparseSCVB0LDA(StochasticTopics):
 
     Notes
     -----
+    A learned ``topic_word_prior_`` is too large, because expected counts spread rare words over topics: 2 to 3.5 times
+    in drawn corpora, such as 1,500 documents of 60 words, 800 words, 10 topics and beta = 0.05.
+
     Counts by word are one float32 table of 4 V K bytes. "mhw" adds alias tables of 16 bytes for each count above a
     tenth of the prior, for the words in use. Memoized learning stores the sums of every batch sparsely. Both learning
     methods store, for every document, the topics with more than a thousandth of its tokens, or 2 bytes per token

@@ -19,7 +19,7 @@ from sparsemix.topics._covariates.chain import Chain
 from sparsemix.topics._covariates.formula import Design
 
 # Steps of the chain before the first draw, and from one draw to the next.
-BURN_IN, THIN = 60, 4
+BURN_IN, THIN = 30, 1
 # Levels of a category that are compared with its first one.
 MOST_LEVELS = 30
 # A document with a larger leverage decides a coefficient alone.
@@ -57,7 +57,9 @@ def estimate_effect(
         The covariates, one row for each document. Dates, including texts such as 2019-07-02, become numbers of years,
         2019.5 in the middle of 2019; durations become numbers of days.
     formula : str
-        Right-hand side of a formula of formulaic, such as ``"party + s(year)"``. ``s(x)`` or ``s(x, df=5)`` is a smooth
+        Right-hand side of a formula of formulaic, such as ``"party + s(year)"``. Coefficients of a text column are
+        differences from its reference, the first level in sorted order (of a categorical column, in its own order);
+        ``C(party, contr.treatment("right"))`` chooses another one. ``s(x)`` or ``s(x, df=5)`` is a smooth
         curve: B-splines with 10 columns by default, fewer for fewer distinct values. Their coefficients have no meaning
         one by one: read the curve by ``contrast`` or :func:`sparsemix.plotting.plot_effect`.
     n_draws : int, default=25

@@ -1,13 +1,16 @@
 """SparseDMR: topics whose prior in a document depends on covariates of the document."""
 
+import warnings
 from contextlib import contextmanager
 from functools import partial
 from typing import Any, Self
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from sparsemix._compat import _fit_context, with_callbacks
+from sparsemix._engine.loop import Hook
 from sparsemix._estimator.absent import UNFITTED, Absent
 from sparsemix._estimator.base import published
 from sparsemix._estimator.input.checks import check_counts
@@ -32,9 +35,25 @@ NO_STREAM = (
 )
 
 
+# Half the range of a covariate is between this number and its inverse, so that coefficients are floats.
+LEAST_SPREAD = 1e-290
+# The fit warns if a standardised coefficient changes by this from one half of the averaged epochs to the other, and by
+# more than its noise: this many standard errors.
+MOST_DRIFT, MOST_NOISE = 0.5, 4.0
+
+
 def no_names(estimator):
     """Reason for missing names of covariates."""
     return "covariates came without column names" if hasattr(estimator, "_fitted") else UNFITTED
+
+
+class Averaging(Hook):
+    """Tells the model when its coefficients are averaged: together with the topics."""
+
+    def before(self, epoch, fit, stats):
+        """See Hook."""
+        fit.model.averages = epoch > fit.schedule.last_warm
+        return stats
 
 
 class SparseDMR(StochasticTopics):
@@ -52,7 +71,7 @@ class SparseDMR(StochasticTopics):
         Number of topics K. :func:`sparsemix.topics.choose_n_topics` compares several.
     topic_word_prior : float, "learned", WordPrior or array-like of shape (n_components, n_features), default=None
         Dirichlet prior beta of each word in a topic. None means 0.01.
-    burn_in : int, default=1
+    burn_in : int, default=2
         Sweeps over a document's words in each visit before the one that adds to the topics' counts.
     init_params : {"random", "uniform", "em", "bregman"} or array-like of shape (n_components, n_features), \
             default="random"
@@ -126,10 +145,13 @@ class SparseDMR(StochasticTopics):
 
     Notes
     -----
-    The coefficients are updated four times per epoch: given expected tables and exposures of the documents, they are a
-    Poisson regression, and Newton's method takes two steps. Covariates of more than two values are standardised for
-    this, and their coefficients have a standard normal prior. Documents need not have few distinct covariates: each
-    sums the fixed parts of the conditionals of its words under its prior, so sampling stays exact.
+    The coefficients are updated once per epoch: they are the mode of the Dirichlet-multinomial regression on the topics
+    that the tokens of all documents have in their last visit (stochastic EM), by a truncated Newton method. Those of
+    the averaged epochs are averaged. A ConvergenceWarning says if they still change then; fits of fewer than 5 epochs
+    average too little to say so. All intercepts shift together to the prior mass of documents that the topics have not
+    seen. Covariates of more than two values are standardised, and those of two values divided by their difference; the
+    coefficients then have a standard normal prior. Documents need not have few distinct covariates: each sums the fixed
+    parts of the conditionals of its words under its prior, so sampling stays exact.
 
     References
     ----------
@@ -160,7 +182,7 @@ class SparseDMR(StochasticTopics):
         n_components: int = 10,
         *,
         topic_word_prior: Any = None,
-        burn_in: int = 1,
+        burn_in: int = 2,
         init_params: Any = "random",
         max_iter: int | None = None,
         max_doc_update_iter: int = 100,
@@ -202,7 +224,10 @@ class SparseDMR(StochasticTopics):
         y : None
             Ignored.
         covariates : array-like of shape (n_samples, n_covariates), default=None
-            Numbers for each document, without a constant; encode categories by OneHotEncoder. None means no covariates.
+            Numbers for each document in any unit, without a constant. Encode categories by
+            ``OneHotEncoder(drop="first")``: coefficients are then differences from the first level, the reference.
+            ``drop=["other"]`` chooses another one; without ``drop`` no level is the reference. None means no
+            covariates.
         sample_weight : array-like of shape (n_samples,), default=None
             Weight of each document.
         validation_data : {array-like, sparse matrix} of shape (n_held_out, n_features), default=None
@@ -366,11 +391,7 @@ class SparseDMR(StochasticTopics):
         values = values if documents.kept is None else values[documents.kept]
         share = np.ones(len(values)) if documents.sample_weight is None else documents.sample_weight
         share = share / share.sum()
-        self._center = share @ values
-        unit = power_of_two(np.abs(values - self._center).max(axis=0, initial=0.0))  # no square is out of range
-        spread = np.sqrt(share @ ((values - self._center) / unit) ** 2) * unit
-        binary = np.array([len(np.unique(column)) <= 2 for column in values.T], dtype=bool)
-        self._scale = np.where(binary | (spread == 0.0), 1.0, spread)
+        self._center, self._scale = standard_of(values, share)
         self._given_covariates = values, documents.sample_weight
         return X, documents
 
@@ -383,6 +404,19 @@ class SparseDMR(StochasticTopics):
         covariates = DocumentCovariates.of(self._design(values), weight)
         model_class = partial(RegressionModel, covariates=covariates)
         return assemble_stochastic.make_model(self._params, n_words, self._table_dtype, model_class)
+
+    def _hooks(self, begin):
+        return [*super()._hooks(begin), Averaging()]
+
+    def _check_fit(self, X):
+        super()._check_fit(X)
+        change, noise = self._fitted.model.drift()
+        if np.any((np.abs(change) > MOST_DRIFT) & (np.abs(change) > MOST_NOISE * noise)):
+            warnings.warn(
+                f"coef_ still changed in the last of {self.n_iter_} epochs; set max_iter={2 * self.n_iter_}",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
 
     def _refuse_blocks(self):
         raise ValueError("SparseDMR fits documents in memory, because " + NO_STREAM)
@@ -401,6 +435,23 @@ def covariates_of(given):
             f"covariates has {values[row, column]} in row {row}, column {column}; replace it, or leave the document out"
         )
     return values
+
+
+def standard_of(values, share):
+    """Center and scale of each column: its standard deviation, the difference of two values, or one for a constant."""
+    low, high = values.min(axis=0, initial=np.inf), values.max(axis=0, initial=-np.inf)
+    spread = np.where(low < high, high / 2 - low / 2, 0.5)  # half of the range, which may be twice the largest float
+    wrong = np.flatnonzero((spread < LEAST_SPREAD) | (spread > 1.0 / LEAST_SPREAD))
+    if len(wrong):
+        raise ValueError(
+            f"column {wrong[0]} of covariates has values from {low[wrong[0]]:g} to {high[wrong[0]]:g}, whose "
+            "coefficient is out of the range of float64; multiply the column by a power of ten"
+        )
+    center = low + share @ (values - low)
+    unit = power_of_two(spread)  # no square is out of range
+    deviation = np.sqrt(share @ ((values - center) / unit) ** 2) * unit
+    binary = np.array([len(np.unique(column)) == 2 for column in values.T], dtype=bool)
+    return center, np.where(low < high, np.where(binary, 2.0 * spread, deviation), 1.0)
 
 
 def check_one_each(values, n_documents):

@@ -13,7 +13,7 @@ BLOCK = 1 << 20
 # alpha is below exp(LARGEST_LOG): as the largest prior that can be given.
 LARGEST_LOG = 13.8
 # Newton steps; convergence is quadratic. A step changes no log alpha by more than one.
-MAX_STEPS, TOLERANCE = 100, 1e-6
+MAX_STEPS, TOLERANCE = 100, 1e-3
 
 
 def rates(rows, coefficients):
@@ -52,18 +52,23 @@ def fit_rates(rows, exposure, totals, start, mean, precision, max_steps=MAX_STEP
         Of the normal prior.
     max_steps : int
     """
-    out = np.array(start, dtype=np.float64)
+    out, kept = np.array(start, dtype=np.float64), products(rows) if rows.size * rows.shape[1] <= BLOCK else None
     for _ in range(max_steps):
-        slope, curves = derivatives(rows, exposure, totals, out, mean, precision)
+        slope, curves = derivatives(rows, exposure, totals, out, mean, precision, kept)
         step = np.linalg.solve(curves, slope.T[:, :, None])[:, :, 0].T
         longest = np.max(np.abs(rows @ step), axis=0, initial=0.0) if len(rows) else np.zeros(len(slope.T))
         out += step / np.maximum(1.0, longest)
         if longest.max(initial=0.0) < TOLERANCE:
             break
-    return out, derivatives(rows, exposure, totals, out, mean, precision)[1]
+    return out, derivatives(rows, exposure, totals, out, mean, precision, kept)[1]
 
 
-def derivatives(rows, exposure, totals, coefficients, mean, precision):
+def products(rows):
+    """Products of the pairs of columns, (n, P P)."""
+    return (rows[:, :, None] * rows[:, None, :]).reshape(len(rows), -1)
+
+
+def derivatives(rows, exposure, totals, coefficients, mean, precision, kept=None):
     """Gradient (P, K) and negative Hessians (K, P, P) of the log posterior."""
     n_columns = rows.shape[1]
     slope = totals - precision[:, None] * (coefficients - mean)
@@ -72,7 +77,7 @@ def derivatives(rows, exposure, totals, coefficients, mean, precision):
         x = rows[block]
         expected = rates(x, coefficients) * exposure[block, None]
         slope -= x.T @ expected
-        curves += expected.T @ (x[:, :, None] * x[:, None, :]).reshape(len(x), -1)
+        curves += expected.T @ (products(x) if kept is None else kept[block])
     return slope, curves.reshape(-1, n_columns, n_columns) + np.diag(precision)
 
 
