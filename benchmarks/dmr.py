@@ -19,6 +19,8 @@ from _measure import CORES, attempt
 from _results import parser_of, recorder
 
 MOST, TOPICS, GROUPS = 1000, 10, 4
+# First seed of documents with known coefficients; the method was chosen on smaller ones.
+FRESH = 100
 # Iterations of tomotopy, whose DMRModel updates its coefficients from the 25th on (optim_interval=20, burn_in=10).
 ITERATIONS = 100, 400
 # Documents, topics, covariates and intercept of simulations with known coefficients.
@@ -165,7 +167,7 @@ def recovery(n_simulations):
         n, n_topics, n_covariates, intercept = setting
         scores, slopes, sizes, seconds, warned = [], [], [], [], 0
         for seed in range(n_simulations):
-            counts, x, topics, coef = simulated(*setting, seed)
+            counts, x, topics, coef = simulated(*setting, FRESH + seed)
             with catch_warnings(record=True) as caught:
                 started = process_time()
                 model = SparseDMR(n_topics, random_state=seed, n_jobs=1).fit(counts, covariates=x)

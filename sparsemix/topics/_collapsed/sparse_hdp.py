@@ -65,7 +65,7 @@ class SparseHDP(StochasticTopics):
     n_jobs : int, default=None
         Number of threads. -1 uses all cores. Results have the same bits for any number.
     verbose : int, default=0
-        Number of epochs between printed lines, and lines of short fits; 0 prints none.
+        Number of epochs between printed lines; 0 prints none.
     random_state : int, RandomState instance or None, default=None
         Seed of the initialisation, the batches and the samples.
 

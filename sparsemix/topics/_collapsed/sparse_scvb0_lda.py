@@ -164,8 +164,8 @@ class SparseSCVB0LDA(StochasticTopics):
 
     Notes
     -----
-    A learned ``topic_word_prior_`` is too large, because expected counts spread rare words over topics: 2 to 3.5 times
-    in drawn corpora, such as 1,500 documents of 60 words, 800 words, 10 topics and beta = 0.05.
+    A learned ``topic_word_prior_`` is about twice too large in drawn corpora of 1,500 documents of 60 words, 800 words,
+    10 topics and beta = 0.05.
 
     Counts by word are one float32 table of 4 V K bytes. "mhw" adds alias tables of 16 bytes for each count above a
     tenth of the prior, for the words in use. Memoized learning stores the sums of every batch sparsely. Both learning
