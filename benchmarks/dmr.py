@@ -197,7 +197,7 @@ def main():
     parser.add_argument("--K", type=int, default=50)
     parser.add_argument("--documents", type=int, help="only so many")
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--iterations", type=int, nargs="+", default=ITERATIONS)
+    parser.add_argument("--iterations", type=int, nargs="*", default=ITERATIONS)
     parser.add_argument("--quick", action="store_true", help="one seed, fewer iterations")
     parser.add_argument("--recovery", action="store_true", help="known coefficients only")
     args = parser.parse_args()
