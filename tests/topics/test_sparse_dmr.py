@@ -1,6 +1,7 @@
 """Topics with covariates: next to the model without, slow twins, known truth, and every way to give covariates."""
 
 import pickle
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -178,6 +179,18 @@ def test_unsettled_coefficients_warn(monkeypatch):
     monkeypatch.setattr(RegressionModel, "drift", lambda _: (np.full((1, 2), 0.6), np.full((1, 2), 0.01)))
     with pytest.warns(ConvergenceWarning, match="coef_ still changed in the last of 6 epochs; set max_iter=12"):
         SparseDMR(2, max_iter=6, random_state=0).fit(counts, covariates=x)
+
+
+def test_drift_compares_halves_of_the_averaged_updates():
+    """A trend exceeds its error; noise around one value does not."""
+    rng = np.random.default_rng(0)
+    noise = 0.01 * rng.standard_normal((8, 2, 3))
+    noise[:, 1, 0] += 0.1 * np.arange(8)  # the first topic's coefficient rises
+    model = SimpleNamespace(modes=list(noise), coefficients=noise[0])
+    change, error = RegressionModel.drift(model)
+    assert change.shape == error.shape == (1, 3)
+    np.testing.assert_allclose(change[0], noise[4:, 1].mean(axis=0) - noise[:4, 1].mean(axis=0), rtol=1e-12)
+    np.testing.assert_array_equal(np.abs(change[0]) > 4.0 * error[0], [True, False, False])
 
 
 def test_predictions_use_the_prior_of_each_document():
