@@ -91,7 +91,8 @@ class SparseHDP(StochasticTopics):
     concentration_ : float
         gamma, learned from the expected tables of the topics.
     components_ : ndarray of shape (`n_topics_`, n_features)
-        Expected counts plus ``topic_word_prior_``; divide rows by their sums for word probabilities.
+        Expected counts of the documents that were not set aside, plus ``topic_word_prior_``; divide rows by their sums
+        for word probabilities.
     topic_word_distribution_ : ndarray of shape (`n_topics_`, n_features)
         Probability of each word in each topic.
     exp_dirichlet_component_ : ndarray of shape (`n_topics_`, n_features)
@@ -103,7 +104,7 @@ class SparseHDP(StochasticTopics):
     topic_names_ : list of str
         Empty strings.
     topic_weights_ : ndarray of shape (`n_topics_`,)
-        Share of all tokens in each topic.
+        Share of the tokens of these documents in each topic.
     sampler_ : str
         "gibbs".
     batch_size_ : int or None
@@ -168,6 +169,7 @@ class SparseHDP(StochasticTopics):
     }
     _fixed_params = FIXED_ONLINE
     _state_classes = (*StochasticTopics._state_classes, HDPModel)
+    _remedy = "give longer documents, or more"
     partial_fit, expected_stats = Absent(NO_STREAM), Absent(NO_STREAM)
     update_from_stats, row_memory = Absent(NO_STREAM), Absent(NO_STREAM)
 
@@ -236,7 +238,7 @@ class SparseHDP(StochasticTopics):
         with self._watched_by(validation_data):
             self._fit(X, sample_weight, checkpoint)
         doubt, n = vars(self).pop("_doubt", None), int(self.n_components)
-        if self.n_topics_ == n:
+        if self.n_topics_ == n and doubt is None:
             doubt = f"the number of topics was not learned and is n_components={n}; raise n_components"
         if doubt is not None:
             warnings.warn(doubt, ConvergenceWarning, stacklevel=2)
@@ -298,7 +300,7 @@ class SparseHDP(StochasticTopics):
         Short fits have twice as many topics each, until the scores of documents held out rise no more. ``n_components``
         ends this and changes nothing else, so that larger values give the same fit.
         """
-        params, most = self._params, self._params.n_components
+        params, most = self._params, min(self._params.n_components, max(FIRST, len(rows)))  # one document, one topic
         if most <= FIRST or not isinstance(params.init_params, str) or params.max_iter == 0:
             return most
         if not held_out.shape[0]:

@@ -97,7 +97,7 @@ class SparseSCVB0LDA(StochasticTopics):
         epochs, and a batch counts as much as its tokens, so that long documents have their share of the counts.
         Averaging restores coherence that has decreased, and keeps the score. None means 9 of 20 epochs and at most 10,
         half of fewer than 5 epochs, or of the steps of one epoch, less if documents have fewer than 60 tokens, and 0
-        with mini-epochs.
+        with mini-epochs. With 0 a long document counts as little as others of its batch.
     mini_epoch : tuple of two ints, default=None
         For "online": with (size, visits), ``size`` documents are visited ``visits`` times in a row, each time from
         their last state, before their state is dropped. None keeps the state of all documents between epochs, which

@@ -413,7 +413,8 @@ class SparseDMR(StochasticTopics):
         change, noise = self._fitted.model.drift()
         if np.any((np.abs(change) > MOST_DRIFT) & (np.abs(change) > MOST_NOISE * noise)):
             warnings.warn(
-                f"coef_ still changed in the last of {self.n_iter_} epochs; set max_iter={2 * self.n_iter_}",
+                f"coef_ still changed in the last of {self.n_iter_} epochs; set max_iter={2 * self.n_iter_}, or "
+                "give fewer covariates",
                 ConvergenceWarning,
                 stacklevel=4,
             )

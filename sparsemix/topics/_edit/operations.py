@@ -36,11 +36,11 @@ STARTS = 4
 def merge_topics(model: Any, groups: Sequence[Sequence[int]]) -> Any:
     """Add up the topics of each group, without another fit.
 
-    Counts and document priors of the topics of a group are summed, so that mean proportions of documents are sums too,
-    within 0.01. Proportions of a single short document are not exactly sums: in drawn documents of 60 words that of a
-    merged topic differed by 0.01 on average, and by up to 0.3 in one document. Words whose probabilities differ between
-    the topics lose some of it. A topic that a prior fixes keeps its words, so that those of topics merged with it are
-    lost.
+    Counts, ``topic_weights_`` and document priors of the topics of a group are summed. ``transform`` infers proportions
+    again, and those of a merged topic are sums only about: words whose probabilities differ between the topics lose
+    some of it, and documents may prefer another topic with nearly the same words. In half of the pairs of drawn corpora
+    the mean proportions were sums within 0.002. Others lost up to a third, and single documents moved as a whole. A
+    topic that a prior fixes keeps its words, so that those of topics merged with it are lost.
 
     Parameters
     ----------
