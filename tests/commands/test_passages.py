@@ -298,7 +298,7 @@ def test_the_number_of_topics_follows_from_the_corpus(tmp_path, capsys):
     themes = [
         [f"{theme}{word}" for word in "abcdefgh"] for theme in ("red", "blue", "green", "black", "white", "brown")
     ]
-    texts = [" ".join([*rng.choice(themes[i % 6], 35), *(15 * ["filler"])]) for i in range(300)]
+    texts = [" ".join([*rng.choice(themes[i % 6], 20), *(30 * ["filler"])]) for i in range(300)]
     (tmp_path / "a.txt").write_text("\n".join(texts))
     output = tmp_path / "out"
     command = [
