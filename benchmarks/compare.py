@@ -27,6 +27,7 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+from _topics_tasks import corpus as named_counts
 from scipy import sparse
 
 from sparsemix.metrics import document_completion, top_words, topic_coherence
@@ -97,6 +98,7 @@ seconds = time.process_time() - start
 np.save(f"{folder}/topics.npy", model.components_ - model.topic_word_prior_)
 print(json.dumps({"seconds": seconds, "prior": float(model.topic_word_prior_)}))
 """
+DRAWN = "books", "long", "lengths"
 COLUMNS = "nats", "npmi", "distinct", "counts", "seconds"
 MOST_HELD_OUT, SPLITS, DISTINCT, COMMON_ALPHA = 1000, 4, 8, 0.1
 
@@ -184,13 +186,8 @@ def drawn(name, n=1000, n_words=300, n_topics=10, seed=0):
 
 
 def corpus(name, most):
-    """Training and held-out documents; files have at most ``most`` documents, chosen at random."""
-    if name.split("-")[0] in ("books", "long", "lengths"):
-        return drawn(name)
-    from sparsemix.datasets import load_bag_of_words, load_docstrings
-
-    X = load_docstrings().data if name == "docstrings" else load_bag_of_words(name, vocabulary=False).data
-    X = sparse.csr_array(X, dtype=np.float64)
+    """At most ``most`` documents of a file or of the docstrings, chosen at random, to learn from and to score."""
+    X = sparse.csr_array(named_counts(None if name == "docstrings" else name)[1], dtype=np.float64)
     order = np.random.default_rng(0).permutation(np.flatnonzero(np.diff(X.indptr) > 1))[:most]
     n = min(MOST_HELD_OUT, len(order) // 10)
     train, held_out = X[np.sort(order[n:])], X[np.sort(order[:n])]
@@ -225,10 +222,11 @@ def compare_topics(sources, options, folder):
     heads = "".join(f"{column:>10s}" for column in COLUMNS)
     print(f"{'corpus':14s} {'epochs':>7s} {'revision':10s}{heads}  (se of nats)")
     for name in options.corpora:
-        train, held_out = corpus(name, options.documents)
+        is_drawn = name.split("-")[0] in DRAWN
+        train, held_out = drawn(name) if is_drawn else corpus(name, options.documents)
         sparse.save_npz(folder / "train.npz", train), sparse.save_npz(folder / "held_out.npz", held_out)
         label = Path(name).name.removeprefix("docword.").split(".")[0] if Path(name).exists() else name
-        n_components = options.components or (10 if train.shape[1] == 300 else 50)
+        n_components = options.components or (10 if is_drawn else 50)
         for epochs in options.epochs:
             rows = {revision: [] for revision in sources}
             for seed in range(options.seeds):

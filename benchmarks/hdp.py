@@ -72,7 +72,7 @@ def by_ours(name, n_components, seed, where):
 
 
 def by_ceiling(n_components, seed, where):
-    """SparseHDP with its defaults but for n_components; also the number of drawn topics that it has."""
+    """SparseHDP with default parameters and given ``n_components``; counts the drawn topics that it recovers."""
     from _measure import spent
     from scipy.optimize import linear_sum_assignment
     from scipy.spatial.distance import cdist

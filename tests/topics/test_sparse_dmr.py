@@ -181,6 +181,17 @@ def test_unsettled_coefficients_warn(monkeypatch):
         SparseDMR(2, max_iter=6, random_state=0).fit(counts, covariates=x)
 
 
+def test_a_longer_fit_leaves_documents_out(tmp_path):
+    """After a shorter one that averaged no whole epoch: documents that are left out then decide the mass."""
+    counts, x = two_topics(0)
+    shifts = [
+        SparseDMR(2, max_iter=n, random_state=0).fit(counts, covariates=x, checkpoint=tmp_path)._fitted.model.shift
+        for n in (1, 8)
+    ]
+    assert shifts[0] == 0.0
+    assert shifts[1] != 0.0
+
+
 def test_drift_compares_halves_of_the_averaged_updates():
     """A trend exceeds its error; noise around one value does not."""
     rng = np.random.default_rng(0)

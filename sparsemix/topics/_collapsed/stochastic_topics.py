@@ -149,7 +149,7 @@ class StochasticTopics(AdditiveTopics):
         averaged = getattr(schedule, "epoch", 0) - 1 >= getattr(schedule, "last_warm", np.inf)  # a whole epoch
         if not (self._evaluates and self._params.early_stopping and averaged):  # scores have decided when to average
             assemble_stochastic.move_last_passes(schedule, self._n_averaged(max_iter, rows), max_iter)
-        if not self._hooks(begin) and not averaged:
+        if not getattr(schedule, "n_unseen", 0) and not averaged:
             self._leave_out(begin, max_iter)
         return begin
 
