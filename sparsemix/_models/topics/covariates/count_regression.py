@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 from scipy.special import psi
 
-from sparsemix._models.topics.covariates.dirichlet_regression import BLOCK, rates
+from sparsemix._models.topics.covariates.dirichlet_regression import BLOCK, blocks_of, products, rates
 
 # Steps of Newton's method, and of conjugate gradients in each; a step changes no log alpha by more than one.
 MOST_STEPS, MOST_PRODUCTS = 8, 20
@@ -47,12 +47,10 @@ class CountRegression:
         self.rows, self.mean, self.precision = rows, mean, precision
         self.documents = np.repeat(np.arange(len(order)), np.diff(counts.indptr))
         self.topics, self.counts, self.lengths = counts.indices, counts.data, counts.sum(axis=1)
-        n_topics, step = counts.shape[1], max(1, BLOCK // counts.shape[1])
-        firsts = np.arange(0, len(rows), step)
-        self.blocks = [slice(first, min(first + step, len(rows))) for first in firsts]
-        ends = np.searchsorted(self.groups[self.documents], np.append(firsts, len(rows)))
+        n_topics, owners = counts.shape[1], self.groups[self.documents]
+        self.blocks = blocks_of(rows, n_topics)
+        ends = np.searchsorted(owners, [*(block.start for block in self.blocks), len(rows)])
         self.entries = [slice(*pair) for pair in pairwise(ends)]
-        owners = self.groups[self.documents]
         self.cells = [
             (owners[part] - block.start) * n_topics + self.topics[part]
             for block, part in zip(self.blocks, self.entries, strict=True)
@@ -102,7 +100,7 @@ class CountRegression:
             x, expected = self.rows[block], exposure[block, None] * a
             found = np.bincount(cells, weight[part] * tables[part], a.size).reshape(a.shape)
             slope = slope + x.T @ (found - expected)
-            curves = curves + expected.T @ (x[:, :, None] * x[:, None, :]).reshape(len(x), -1)
+            curves = curves + expected.T @ products(x)
             flats.append(weight[part] * growth[part])
         curves = curves.reshape(-1, n_columns, n_columns) + np.diag(self.precision)
         kept = self._parts(alpha_of, exposure, flats) if sum(a.size for a in alpha_of()) <= 4 * BLOCK else None
