@@ -24,8 +24,8 @@ from sparsemix.clusters._parameters import (
     ROWS,
     SHARED,
     UNREAD,
+    check_content,
     check_data,
-    check_words,
     make_prior,
     make_state,
     opening_threshold,
@@ -256,7 +256,7 @@ class GibbsNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator):
         with self._all_or_nothing(lambda: self._publish(fits)):
             X, counts = check_data(self, X, reset=True)
             rows, kept = weighted_rows(X, counts, sample_weight)
-            check_words(rows, counts)
+            check_content(rows, counts, kept)
             concentration_prior(params)
             self._check_smallest_weight(rows, kept)
             prior, threshold = make_prior(params, counts), opening_threshold(params.discount)

@@ -70,6 +70,9 @@ SINGLE, LARGER, LONG = 0.4, 0.3, 20
 # Limits of the prior: with a tiny positive discount, or a huge concentration or tilt, the total mass overflows.
 LARGEST_MEASURE, SMALLEST_DISCOUNT = 1e100, 1e-10
 
+# Share of a column's rows that may be far ones, such as codes of missing values. A larger share is a group of its own.
+FAR_SHARE = 0.1
+
 SHARED = {
     "likelihood": [StrOptions(LIKELIHOODS)],
     "concentration": [Interval(numbers.Real, 1.0 / LARGEST_MEASURE, LARGEST_MEASURE, closed="both"), None],
@@ -228,9 +231,25 @@ def warn_if_single(rows, word_prior, labels):
         )
 
 
-def check_words(rows, counts):
-    """Refuse data in which no document has a word."""
-    if counts and not rows.informative:
+def warn_of_code(rows, kept=None):
+    """Warn of a code of missing values, whose rows become clusters of their own; ``kept`` holds the rows' numbers."""
+    found = ColumnLimits.of(rows.X, wild_share=FAR_SHARE).code(rows.X)
+    if found is not None:
+        value, coded = found
+        numbers = coded if kept is None else kept[coded]
+        names = ", ".join(map(str, numbers[:5])) + ", ..." * (len(numbers) > 5)
+        warnings.warn(
+            f"{len(numbers)} rows of X ({names}) hold {value:g}, which is far from all other values; if it is a code "
+            "of missing values, leave these rows out, or use SparseGaussianMixture with NaN in place of the code",
+            stacklevel=4,
+        )
+
+
+def check_content(rows, counts, kept):
+    """Refuse data in which no document has a word; warn of codes among measurements."""
+    if not counts:
+        warn_of_code(rows, kept)
+    elif not rows.informative:
         raise ValueError("no document of X has a token of positive weight; give at least one that is not empty")
 
 
@@ -319,11 +338,11 @@ def make_state(params, rows, counts, partition, threshold, order=None):
     def given(structure):
         return given_prior(params, structure, n_features, shift)
 
-    def variances(x):
-        spread = x.var(axis=0) if has_means(params) else (x**2).mean(axis=0)
-        return ColumnLimits.of(x, has_means(params)).variances(spread)
+    def bulk(x):
+        limits = ColumnLimits.of(x, has_means(params), FAR_SHARE)
+        return limits.clip(x), limits.variances(x.var(axis=0) if has_means(params) else (x**2).mean(axis=0))
 
-    found = automatic_prior(structures, given, rows, order, variances, partition, threshold)
+    found = automatic_prior(structures, given, rows, order, bulk, partition, threshold)
     if params.verbose and params.likelihood == "auto":
         print(f"likelihood {found.family.name!r}{found.reason and ', since '}{found.reason}")
     if params.likelihood == "auto" and n_features > FULL_FEATURES:
@@ -377,7 +396,7 @@ def origin(params, rows):
     Outliers of a column do not move its mean far.
     """
     if params.mean_prior is None:
-        return ColumnLimits.of(rows.X).means(rows.mean())
+        return ColumnLimits.of(rows.X, wild_share=FAR_SHARE).means(rows.mean())
     return check_means("mean_prior", params.mean_prior, (rows.X.shape[1],))
 
 

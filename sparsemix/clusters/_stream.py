@@ -20,6 +20,7 @@ import numpy as np
 from sparsemix._engine.blocks import Rows
 from sparsemix._engine.threads import interrupts_wait
 from sparsemix._heuristics.clusters.automatic import SEARCH_ROWS
+from sparsemix.clusters._parameters import warn_of_code
 from sparsemix.clusters._stepped_rows import SteppedRows
 
 # A row is far if its squared distance from the prior mean exceeds the expected one by this factor: six standard
@@ -168,7 +169,10 @@ class Guide:
         """Store the first rows of the stream after a search over ``searched`` of them, unless it was the last one."""
         self.searched = searched
         self.x, self.weight = (x, weight) if searched < SEARCH_ROWS else (None, None)
-        if searched >= SEARCH_ROWS and (x[1:] == x[0]).all():
+        if searched < SEARCH_ROWS:
+            return
+        warn_of_code(Rows(x))
+        if (x[1:] == x[0]).all():
             warnings.warn(
                 f"the first {searched} rows of the stream are equal, so that the prior of the clusters has an "
                 "arbitrary scale; give covariance_prior, or call fit with rows that differ",

@@ -21,8 +21,8 @@ from sparsemix.clusters._parameters import (
     ROWS,
     SHARED,
     UNREAD,
+    check_content,
     check_data,
-    check_words,
     make_prior,
     make_state,
     moves_of,
@@ -319,7 +319,7 @@ class StreamingNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator
         with self._all_or_nothing(lambda: self._publish(fits)):
             X, counts = check_data(self, X, reset=True)
             rows, kept = weighted_rows(X, counts, sample_weight)
-            check_words(rows, counts)
+            check_content(rows, counts, kept)
             order = seeded(params.random_state).permutation(len(rows)) if params.shuffle else None
             state, rows, divided = self._first_state(rows, counts, order)
             n_epochs = passes_of(params, counts)

@@ -126,6 +126,8 @@ def assemble(params, rows, workers):
         data = (incomplete_gaussian if rows.incomplete else data_gaussian)(plain, rows.values, workers)
     if family.tied:
         warn_of_wild_values(data, limits, rows)
+    elif rows.background is None and few_components(n_components) and n_components > 1:
+        warn_of_far_rows(limits, rows)
     if not family.shape.one_variance:
         warn_of_flags(limits)
     steps = rounding_steps(rows.X)
@@ -342,6 +344,19 @@ def warn_of_wild_values(data, limits, rows):
         "covariance that all components share; check the value, or use covariance_type='full' or 'diag'",
         stacklevel=2,
     )
+
+
+def warn_of_far_rows(limits, rows):
+    """Warn of rows far from the bulk, which take components from it."""
+    far, columns = limits.far(rows.X)
+    if len(far):
+        number = far[0] if rows.kept is None else np.flatnonzero(rows.kept)[far[0]]
+        warnings.warn(
+            f"rows of X are far from the bulk of the rows ({len(np.unique(far))} of them, such as row {number} with "
+            f"{rows.X[far[0], columns[0]]:g} in column {columns[0]}) and may take a component from it; replace codes "
+            "of missing values by NaN, and give background=True to fit for rows that belong to no component",
+            stacklevel=2,
+        )
 
 
 def warn_of_flags(limits):

@@ -355,7 +355,7 @@ def test_a_given_covariance_leaves_the_rest_to_the_rows(structure):
 def automatic_of(structures, x, weight=None, **given):
     rows = Rows(x, weight)
     return automatic_prior(structures, lambda _: {"mean_precision": None, "dof": None} | given, rows, np.arange(len(x)),
-                           lambda part: part.var(axis=0), NGGP(1.0, 0.0, 1.0), 0.5)  # fmt: skip
+                           lambda part: (part, part.var(axis=0)), NGGP(1.0, 0.0, 1.0), 0.5)  # fmt: skip
 
 
 @pytest.mark.parametrize("structure", [*STRUCTURES, "zero_mean"])

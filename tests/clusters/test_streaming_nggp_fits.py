@@ -74,7 +74,10 @@ def test_a_row_without_finite_density_is_named_and_ends_the_stream_before_it(lik
     fitted = streaming(likelihood, max_iter=2).fit(rows[:100])
     before = snapshot(fitted, rows[:100])
     for one in (fitted, streaming(likelihood)):
-        with pytest.raises(ValueError, match="row 100 of X has no finite density"):
+        with (
+            pytest.warns(UserWarning, match=r"rows of X \(100\) hold 1e\+200"),
+            pytest.raises(ValueError, match="row 100 of X has no finite density"),
+        ):
             one.fit(rows)
     assert_unchanged(fitted, before, rows[:100])
     new = streaming(likelihood)

@@ -210,7 +210,7 @@ def test_unit_of_measurement_does_not_matter_to_vb(covariance_type, scale, dtype
     np.testing.assert_allclose(scaled.weights_, plain.weights_, rtol=tolerance, atol=tolerance)
 
 
-@pytest.mark.filterwarnings("ignore:row 7 of X has the extreme value")
+@pytest.mark.filterwarnings("ignore:row 7 of X has the extreme value", "ignore:rows of X are far from the bulk")
 @pytest.mark.parametrize("covariance_type", FAMILIES)
 def test_a_far_outlier_is_survived(covariance_type):
     X = rows()

@@ -340,6 +340,7 @@ def test_several_components_are_exchanged_at_once():
     assert adjusted_rand_score(y, most_likely(resp)) == 1.0
 
 
+@pytest.mark.filterwarnings("ignore:rows of X are far from the bulk")
 @pytest.mark.parametrize("n_apart", [1, 2, 3])
 def test_few_rows_are_no_half(n_apart):
     """Rows far out are cut off if they are at least half of the least number."""
@@ -379,6 +380,7 @@ def test_no_exchange_for_columns_of_few_values(covariance_type):
     np.testing.assert_array_equal(found, labels)
 
 
+@pytest.mark.filterwarnings("ignore:rows of X are far from the bulk")
 @pytest.mark.parametrize("covariance_type", ["full", "diag"])
 def test_outliers_and_small_clusters_do_not_spoil_defaults(covariance_type):
     rng = np.random.default_rng(0)

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sparsemix._engine.blocks import spans
+
 # A column is constant if its standard deviation is at most this many times the round-off of its mean. Half of it is the
 # standard deviation of two neighbouring numbers that alternate.
 ROUND_OFF = 0.5
@@ -35,7 +37,7 @@ class ColumnLimits:
     flags: np.ndarray  # (D,) whether a column holds two values, each of them often
 
     @classmethod
-    def of(cls, X, has_means=True):
+    def of(cls, X, has_means=True, wild_share=WILD_SHARE):
         """Limits from a sample of the rows; with fixed means deviations are from zero."""
         n, d = X.shape
         if n < LEAST_ROWS:
@@ -45,8 +47,8 @@ class ColumnLimits:
         x = np.array(X[chosen].T, dtype=np.float64, order="C")
         middle = np.partition(x, size // 2, axis=1)[:, size // 2] if has_means else np.zeros(d)
         apart = np.abs(x - middle[:, None])
-        tame = size - max(1, round(WILD_SHARE * size))
-        most = size - round(VARYING_SHARE * size)
+        tame = size - max(1, round(wild_share * size))
+        most = size - round(max(wild_share, VARYING_SHARE) * size)
         apart.partition((most, tame), axis=1)
         variances = (apart[:, :tame] ** 2).mean(axis=1)
         varies = np.minimum(apart[:, most - 1] ** 2, variances) > round_off(middle**2, X.dtype)
@@ -64,9 +66,34 @@ class ColumnLimits:
         """Whether columns (D,) with these variances have outliers."""
         return variances > (WILD * self.spread) ** 2
 
+    def clip(self, X):
+        """Rows whose values are at most ``WILD`` times the spread from the median."""
+        apart = WILD * self.spread
+        return np.clip(X, self.middle - apart, self.middle + apart)
+
     def variances(self, variances):
         """Variances (D,) of the columns without outliers."""
         return np.where(self.wild(variances), (COUNTED * self.spread) ** 2, variances)
+
+    def far(self, X):
+        """Rows (M,) and columns (M,) of values that are more than ``WILD`` times the spread from the median."""
+        found = [np.zeros((0, 2), dtype=np.intp)]
+        for start, stop in spans(len(X), max(1, SAMPLE_NUMBERS // X.shape[1])):
+            far = np.abs(X[start:stop] - self.middle) > WILD * self.spread
+            found.append(np.argwhere(far) + np.array([start, 0]))
+        return np.concatenate(found).T
+
+    def code(self, X):
+        """A whole number that is at least half of all far values, two or more, and the rows (M,) that hold it.
+
+        Far measurements hardly ever repeat, and a code of missing values does. Without such a number: None.
+        """
+        rows, columns = self.far(X)
+        values, times = np.unique(X[rows, columns], return_counts=True)
+        if len(rows) < 2 or 2 * times.max() < max(len(rows), 4) or values[times.argmax()] % 1.0:
+            return None
+        value = values[times.argmax()]
+        return value, np.unique(rows[X[rows, columns] == value])
 
     def farthest(self, X):
         """Row and column of the value that is farthest from the median of its column, in units of its spread."""

@@ -54,7 +54,7 @@ class Automatic:
     reason: str = ""
 
 
-def automatic_prior(structures, given, rows, order, variances, partition, threshold):
+def automatic_prior(structures, given, rows, order, bulk, partition, threshold):
     """Estimate the prior of clusters from rows.
 
     Parameters
@@ -67,8 +67,8 @@ def automatic_prior(structures, given, rows, order, variances, partition, thresh
         Shifted rows.
     order : ndarray
         Indices of rows; the first ones are used.
-    variances : callable
-        ``variances(x)``: variances of columns without outliers.
+    bulk : callable
+        ``bulk(x)``: rows without far values, and variances of columns without them.
     partition : NGGP
     threshold : float
         Responsibility of a new cluster above which a row opens one.
@@ -77,7 +77,7 @@ def automatic_prior(structures, given, rows, order, variances, partition, thresh
     size = min(SEARCH_ROWS, most)
     while True:
         selection = order[:size]
-        found = _Sample(rows, selection, given, variances, partition, threshold).choose(structures)
+        found = _Sample(rows, selection, given, bulk, partition, threshold).choose(structures)
         n_rows, size = len(selection), 2 * size
         if found.labels is None or found.labels.max() + 1 <= n_rows / FEW_ROWS or n_rows == len(order):
             return found
@@ -88,7 +88,7 @@ def automatic_prior(structures, given, rows, order, variances, partition, thresh
 class _Sample:
     """Rows of a search, standardised on demand."""
 
-    def __init__(self, rows, selection, given, variances, partition, threshold):
+    def __init__(self, rows, selection, given, bulk, partition, threshold):
         x = rows.read(selection)
         self.rows, n_rows = selection, len(selection)
         self.copy_of = np.arange(n_rows)
@@ -96,12 +96,12 @@ class _Sample:
             first, copy_of = np.unique(x, axis=0, return_index=True, return_inverse=True)[1:]
             place = np.argsort(np.argsort(first))  # rows keep their order
             x, self.copy_of = x[np.sort(first)], place[copy_of.reshape(n_rows)]
-        self.steps, self.lumpy = Rounding(x), lumpy(x).any()
+        self.steps, self.lumpy = Rounding(x, bulk(x)[0]), lumpy(x).any()
         # jitter within a rounding step: repeated values would have infinite density
         self.x = x + self.steps.widths(x) * (np.random.default_rng(0).random(x.shape) - 0.5)
         self.given, self.partition, self.threshold = given, partition, threshold
         self.varies = np.ptp(self.x, axis=0) > 0.0
-        total = np.where(self.varies, variances(self.x), 1.0)
+        total = np.where(self.varies, bulk(self.x)[1], 1.0)
         self.total = np.where(self.varies, total, total[self.varies].mean() if self.varies.any() else 1.0)
         self.log_u = partition.log_mode(float(len(x)), 1.0)  # the same for all partitions
 

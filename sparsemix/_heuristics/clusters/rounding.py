@@ -35,10 +35,12 @@ class Rounding:
     ----------
     x : ndarray of shape (n, D)
         Rows, none of them twice.
+    tame : ndarray of shape (n, D) or None
+        The same rows without wild values: a row that is far in all columns would make them functions of each other.
     """
 
-    def __init__(self, x):
-        self.least, self.steps = dependent(x), {}
+    def __init__(self, x, tame=None):
+        self.least, self.steps = dependent(x if tame is None else tame), {}
         for j, column in enumerate(x.T):
             values = np.unique(column)
             if 1 < len(values) <= len(column) / 2:
