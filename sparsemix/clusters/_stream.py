@@ -20,7 +20,9 @@ import numpy as np
 from sparsemix._engine.blocks import Rows
 from sparsemix._engine.threads import interrupts_wait
 from sparsemix._heuristics.clusters.automatic import SEARCH_ROWS
+from sparsemix._models.clusters.model import RowResponsibilities
 from sparsemix.clusters._parameters import warn_of_code
+from sparsemix.clusters._spans import SPAN, Span, judge
 from sparsemix.clusters._stepped_rows import SteppedRows
 
 # A row is far if its squared distance from the prior mean exceeds the expected one by this factor: six standard
@@ -28,6 +30,10 @@ from sparsemix.clusters._stepped_rows import SteppedRows
 FAR = 36.0
 # After a far row, the next one is far only if its squared distance is this many times larger.
 FARTHER = 4.0
+# The place and width of the prior of means follow from this many clusters.
+LEAST_CLUSTERS = 3
+# Mean square of normal numbers, in units of their geometric mean square.
+NORMAL = 3.56
 
 
 class Stream:
@@ -93,16 +99,51 @@ class Stream:
 
     def _learn(self, x, weight, start):
         """Learn a block of rows; the prior becomes wider before a far row."""
-        first, guide = 0, self.state.guide
+        first = 0
         while first < len(x):
-            far = () if guide is None else np.flatnonzero(guide.far(x[first:]))
-            stop = first + int(far[0]) if len(far) else len(x)
-            part = slice(first, stop)
+            stop, guide = len(x), self.state.guide
+            if guide is not None:
+                stop = min(stop, first + self._rows_of_span())
+                far = np.flatnonzero(guide.far(x[first:stop]))
+                stop = first + int(far[0]) if len(far) else stop
             if stop > first:
-                self.model.stream(x[part], None if weight is None else weight[part], self.state, start + first)
-            if stop < len(x):
+                part = slice(first, stop)
+                self._add(x[part], None if weight is None else weight[part], start + first)
+            if guide is not None and len(far):
                 guide.widen(self.state, self.model.prior.discount, x[stop])
             first = stop
+
+    def _add(self, x, weight, start):
+        """Learn rows of one span; at its end they are judged together, before clusters merge and fade."""
+        state, guide = self.state, self.state.guide
+        if guide is None or not guide.judges:
+            self.model.stream(x, weight, state, start)
+            return
+        self._end_span()  # one that failed after the last row
+        span, n_rows, part = guide.span or Span.since(state), state.n_rows, RowResponsibilities(len(x))
+        try:
+            self.model.add(x, weight, state, start, part)
+        finally:  # also after a row without a finite density
+            n_rows = state.n_rows - n_rows
+            guide.span = span.add(x[:n_rows], None if weight is None else weight[:n_rows], part)
+        self._end_span()
+
+    def _rows_of_span(self):
+        """Number of rows to the end of the span: a fixed row number, or the next search for clusters to merge."""
+        left, moves = SPAN - self.state.n_rows % SPAN, self.model.moves
+        return left if moves is None else min(left, moves.rows_left(self.state))
+
+    def _end_span(self):
+        """Judge the rows of the span if it ends here; merge and fade clusters if that is due."""
+        state, guide, moves = self.state, self.state.guide, self.model.moves
+        due = moves is not None and state.n_rows % moves.every == 0
+        if guide.span is not None and guide.span.parts and (due or state.n_rows % SPAN == 0):
+            following = judge(self.model, state, guide.span)
+            if following is None:
+                guide.follow(state, self.model.prior.discount)
+            guide.span = None if due else following
+        if due and state.n_rows != state.looked_rows:
+            moves.after_rows(self.model.prior, state)
 
     def _search(self):
         """Estimate the prior from all rows so far, and learn them again."""
@@ -149,21 +190,29 @@ class Guide:
         Number of rows of the last search.
     mean, variances : ndarray of shape (D,)
         Prior mean, and expected variances within clusters.
+    span : Span or None
+        Rows that are not judged yet.
     limits : ndarray of shape (D,) or (1,)
         A row is far if the square of its deviation from the prior mean, in units of the expected variance, exceeds this
         in some column. If all columns have one kappa_0, this is about the mean over the columns.
     """
 
     def __init__(self, params, sums):
-        self.x = self.weight = None
+        self.x = self.weight = self.span = None
         self.searched = SEARCH_ROWS
         self.widens = sums.family.has_means and params.mean_precision_prior is None
+        self.has_mean = params.mean_prior is not None
         prior = sums.prior
         variances = sums.family.unpack_covariances(sums.family.point_estimate(prior).covariances)[0]
         variances = np.diagonal(variances) if np.ndim(variances) == 2 else variances
         self.mean = prior.mean[0].copy()
         self.variances = np.broadcast_to(variances, self.mean.shape).copy()
         self.limits = FAR * (1.0 + 1.0 / np.atleast_1d(prior.mean_precision[0])) if self.widens else None
+
+    @property
+    def judges(self):
+        """Whether rows are judged together."""
+        return self.widens
 
     def keep(self, x, weight, searched):
         """Store the first rows of the stream after a search over ``searched`` of them, unless it was the last one."""
@@ -224,10 +273,8 @@ class Guide:
         prior, slots = state.sums.prior, state.live(discount)
         if not len(slots):
             return
-        kappa, counts = np.atleast_1d(prior.mean_precision[0]), state.counts[slots, None]
-        post = state.sums.posterior(slots).mean
-        means = self.mean + (post - self.mean) * (kappa + counts) / counts
-        squares = np.vstack([self.squares(means), square])
+        kappa = np.atleast_1d(prior.mean_precision[0])
+        squares = np.vstack([self.squares(self.means(state, slots)), square])
         wanted = np.exp(-np.log(np.maximum(squares, 1.0)).mean(axis=0))
         wanted = np.where(far & (wanted <= 0.5 * kappa), wanted, kappa)
         if (wanted == kappa).all():
@@ -236,3 +283,31 @@ class Guide:
         sums.change_prior(replace(prior, mean_precision=wanted.reshape(prior.mean_precision.shape)))
         self.limits = np.maximum(self.limits, FAR * (1.0 + 1.0 / wanted))
         state.sums = sums
+
+    def means(self, state, slots):
+        """Means of the rows of these clusters."""
+        kappa, counts = np.atleast_1d(state.sums.prior.mean_precision[0]), state.counts[slots, None]
+        post = state.sums.posterior(slots).mean
+        return self.mean + (post - self.mean) * (kappa + counts) / counts
+
+    def follow(self, state, discount):
+        """Estimate place and width of the prior of means again, and take it if the clusters become more probable."""
+        prior, slots = state.sums.prior, state.live(discount)
+        if len(slots) < LEAST_CLUSTERS:
+            return
+        means, kappa = self.means(state, slots), prior.mean_precision[0]
+        best, highest = None, state.sums.evidence(slots).sum() + 2.0 * np.log(len(slots))
+        for place in (self.mean,) if self.has_mean else (self.mean, np.median(means, axis=0)):
+            squares, factor = (means - place) ** 2 / self.variances, NORMAL
+            if np.ndim(kappa) == 0:
+                squares, factor = squares.mean(axis=1), 1.0 + (NORMAL - 1.0) / len(place)
+            wanted = 1.0 / (factor * np.exp(np.log(np.maximum(squares, 1.0)).mean(axis=0)))
+            sums = state.sums.copy()
+            sums.change_prior(replace(prior, mean=place[None].copy(),
+                                      mean_precision=wanted.reshape(prior.mean_precision.shape)))  # fmt: skip
+            evidence = sums.evidence(slots).sum()
+            if evidence > highest:
+                best, highest = (sums, place.copy(), wanted), evidence
+        if best is not None:
+            state.sums, self.mean, wanted = best
+            self.limits = FAR * (1.0 + 1.0 / np.atleast_1d(wanted))

@@ -197,8 +197,9 @@ class StreamingNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator
     Documents without words change nothing, and their predictions are the prior. A row of weight w is one arrival of
     mass w. A Gaussian prior that is not given is estimated from the first rows of a stream, and again until there are
     1,000; this may change all clusters and their numbers. The rows of the search begin in the clusters that it found.
-    Later only ``mean_precision_prior`` may fall, if a row is far from all that the prior expects. The first call fixes
-    the number of columns. For an open vocabulary use ``HashingVectorizer(n_features=2**14, norm=None,
+    Later the prior of means follows the clusters, unless you give ``mean_precision_prior``, and every 125 rows of a
+    stream are judged together, which may change the clusters of these rows. The first call fixes the number of columns.
+    For an open vocabulary use ``HashingVectorizer(n_features=2**14, norm=None,
     alternate_sign=False)``, with a width near the number of words.
 
     References

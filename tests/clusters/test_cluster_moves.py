@@ -348,7 +348,7 @@ def test_shared_rows_of_a_window_are_one_less_the_normalized_distance(weighted, 
     rows[::2] += {"multinomial": 2.0, "spherical": 7.0}.get(likelihood, 4.0)
     weight = rng.uniform(0.5, 2.0, 120) if weighted else None
     prior = PRIORS[0]
-    model = StreamingModel(prior, threshold=0.02)
+    model = StreamingModel(prior, threshold=0.02, record=True)
     state = ClusterState(new_slots(likelihood, 3))
     state.overlap = np.zeros((state.capacity, state.capacity))
     model.moves = Moves(10**9, "responsibility")
@@ -358,7 +358,7 @@ def test_shared_rows_of_a_window_are_one_less_the_normalized_distance(weighted, 
     assert state.overlap.sum() == 0.0
     kept = RowResponsibilities(60)
     later = None if weight is None else weight[60:]
-    model._add(block(likelihood, rows[60:]), later, state, 60, kept)
+    model.add(block(likelihood, rows[60:]), later, state, 60, kept)
     model.moves.observe(kept.kernel(), later, state)
     resp = np.zeros((60, state.n_slots))
     for row, (start, length) in enumerate(zip(kept.starts, kept.lengths, strict=True)):

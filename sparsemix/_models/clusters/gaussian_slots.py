@@ -57,7 +57,7 @@ class GaussianSlots:
 
     def _begin_from(self, prior):
         """Set the prior, and make the content of an empty slot from it."""
-        self.prior = prior
+        self.prior, self.log_normalizer = prior, self.family.log_normalizers(prior)
         scale = cholesky(prior.scale) if self._has_matrices else prior.scale
         self.prior_slot = np.concatenate([np.zeros(MEAN), prior.mean[0], scale[0]])
         self._kernel_of_no_rows()  # completes the slot
@@ -215,7 +215,7 @@ class GaussianSlots:
         return np.where(np.isnan(gains), -np.inf, gains)
 
     def _evidence(self, post):
-        return self.family.log_normalizers(post) - self.family.log_normalizers(self.prior)
+        return self.family.log_normalizers(post) - self.log_normalizer
 
     def look(self, slots, n_slots):  # noqa: ARG002
         """Search for clusters to merge with these slots."""

@@ -199,28 +199,27 @@ class StreamingModel(NGGPModel):
         Without ``kept``, merges and prunes follow at fixed numbers of rows, for any division into blocks.
         """
         if kept is not None or self.moves is None:
-            self._add(x, weight, state, start, kept, first)
+            self.add(x, weight, state, start, kept, first)
             return
         if state.n_rows != state.looked_rows:  # retry a search for merges that failed after the last row
             self.moves.after_rows(self.prior, state)
         while first < len(x):
             last = min(len(x), first + self.moves.rows_left(state))
             part = None if weight is None else weight[first:last]
-            self._add(x[first:last], part, state, start + first, None)
+            self.add(x[first:last], part, state, start + first, None)
             self.moves.after_rows(self.prior, state)
             first = last
 
-    def _add(self, x, weight, state, start, kept, first=0):
-        notes = kept is None and self.moves is not None and self.moves.wants_overlap
+    def add(self, x, weight, state, start, kept=None, first=0):
+        """Add rows from ``first`` on without merges and prunes."""
+        notes = not self.record and self.moves is not None and self.moves.wants_overlap
         indptr = None if isinstance(x, np.ndarray) else x.indptr
 
         def call(clusters, rule, row):
-            if kept is None:
-                overlap = state.overlap if notes else None
-                return stream(clusters, rule, weight, row, None, self.sums[:1], overlap, indptr)
-            out = kept.kernel()
-            row = stream(clusters, rule, weight, row, out, self.sums[:1], None, indptr)
-            kept.n_used = out.n_used
+            out, overlap = None if kept is None else kept.kernel(), state.overlap if notes else None
+            row = stream(clusters, rule, weight, row, out, self.sums[:1], overlap, indptr)
+            if kept is not None:
+                kept.n_used = out.n_used
             return row
 
         self._over_rows(state, x, start, call, lambda: kept is None or kept.grow(state.capacity), first)
