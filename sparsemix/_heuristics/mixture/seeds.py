@@ -1,4 +1,4 @@
-"""Seeds of a mixture of Gaussians: k-means on scaled columns."""
+"""Seeds of a mixture of Gaussians: k-means on scaled columns, or in units in which clusters are round."""
 
 import warnings
 
@@ -8,6 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from sparsemix._engine import initialize
 from sparsemix._engine.blocks import numbers, spans
+from sparsemix._heuristics.clusters.metrics import SMALLEST, neighbours, round_rows
 from sparsemix._heuristics.mixture import policy
 
 # k-means need not converge here. These limit its iterations, its iterations on large problems, and the number of
@@ -27,6 +28,11 @@ KMEANS_MOST_PAIRS = 4_000_000_000
 CONSTANT = 1e-6
 # Isolated rows are those that are farthest from their neighbour of this rank among so many rows.
 NEAR, NEAR_SAMPLE = 5, 2_000
+# The shape of clusters follows from differences of neighbours: one neighbour for this number of rows per cluster, this
+# many rounds, and a sample of at least this many rows. With fewer rows per column than the last number it is noise.
+ROWS_PER_NEIGHBOUR, LEAST_NEIGHBOURS, SHAPE_ROUNDS, SHAPE_SAMPLE, SHAPE_ROWS = 10, 3, 2, 1_000, 5
+# Values end at this many widths of their column, that of this share of its values, those nearest to the median.
+FAR, TAME = 30.0, 0.9
 
 
 def kmeans(x, n_clusters, weight, rng, max_iter=None):
@@ -71,6 +77,44 @@ def scales_or_size(scales, x):
     """The scales of the columns; for a constant column the size of its entries, and one for zeros."""
     size = np.abs(x).max(axis=0, initial=0.0)
     return np.where(scales > CONSTANT * size, scales, np.where(size > 0, size, 1.0)).astype(x.dtype)
+
+
+def round_clusters(x, n_clusters, weight, rng):
+    """Rows in units in which clusters of one shape are round, from differences of neighbours.
+
+    If columns depend on each other in all rows, no units of columns show clusters along a thin direction. Principal
+    components of unit variance do, and neighbours in them mostly share a cluster.
+    """
+    z = limited(x.astype(np.float64))
+    part = z[drawn(z, weight, rng)]
+    varies = np.ptp(part, axis=0) > 0.0
+    if varies.sum() < 2 or len(part) < SHAPE_ROWS * len(varies):
+        return x / column_scales(x)
+    z, part = z[:, varies], part[:, varies]
+    mean, scales = part.mean(axis=0), part.std(axis=0)
+    values, vectors = np.linalg.eigh(np.corrcoef(part.T))
+    kept = values > SMALLEST * values[-1]
+    axes = vectors[:, kept] / np.sqrt(values[kept])
+    part, z = (part - mean) / scales @ axes, (z - mean) / scales @ axes
+    n_neighbours = max(LEAST_NEIGHBOURS, len(part) // (ROWS_PER_NEIGHBOUR * n_clusters))
+    return round_rows(z, neighbours(part, True, n_neighbours, SHAPE_ROUNDS)).astype(x.dtype)
+
+
+def limited(x):
+    """Rows without far values; in a column of mostly one value, all values stay."""
+    middle = np.median(x, axis=0)
+    apart = np.sort(np.abs(x - middle), axis=0)[: max(1, int(TAME * len(x)))]
+    widths = np.sqrt((apart**2).mean(axis=0))
+    limits = FAR * np.where(widths > 0.0, widths, np.inf)
+    return np.clip(x, middle - limits, middle + limits)
+
+
+def drawn(x, weight, rng):
+    """Numbers of a sample of rows in random order: all if they are few, and each as often as its weight says."""
+    size = min(len(x), max(SHAPE_SAMPLE, 2 * SHAPE_ROWS * x.shape[1]))
+    upper = np.cumsum(np.ones(len(x)) if weight is None else weight, dtype=np.float64)
+    places = (np.arange(size) + rng.random(size)) * (upper[-1] / size)
+    return rng.permutation(np.minimum(np.searchsorted(upper, places, side="right"), len(x) - 1))
 
 
 def by_isolation(rows, selection):

@@ -10,7 +10,9 @@ from sparsemix._heuristics.mixture import policy
 from sparsemix._heuristics.mixture.exchanges import exchange_components
 from sparsemix._heuristics.mixture.labelled import balanced, clusters_of_labels
 from sparsemix._heuristics.mixture.policy import few_components
-from sparsemix._heuristics.mixture.seeds import by_isolation, column_ranges, column_scales, kmeans
+from sparsemix._heuristics.mixture.seeds import (
+    SHAPE_ROWS, by_isolation, column_ranges, column_scales, kmeans, round_clusters
+)  # fmt: skip
 from sparsemix._heuristics.mixture.splitting import climb, climb_from, grow, sized
 from sparsemix._models.mixture.model import MixtureModel
 from sparsemix._stats.altered import altered
@@ -18,7 +20,8 @@ from sparsemix._stats.families import Gaussians
 from sparsemix._stats.responsibilities import SparseResponsibilities
 
 SEEDINGS = (
-    "auto", "kmeans", "kmeans_scaled", "kmeans_range", "k-means++", "splitting", "bregman", "random_from_data", "random"
+    "auto", "kmeans", "kmeans_scaled", "kmeans_range", "kmeans_shape", "k-means++", "splitting", "bregman",
+    "random_from_data", "random",
 )  # fmt: skip
 # Shares of isolated rows that initialisations with a background leave out, if they exceed twice the expected share. The
 # true share may be far from the expected one; 0.6 suffices for two fifths of wrong rows.
@@ -65,6 +68,9 @@ class Start:
         Parameters and responsibilities that the caller gives.
     n_init : int
         Number of initialisations by each method.
+    judge : callable or None
+        The model whose bound compares initialisations, as a function of their statistics. In VB it is the model of the
+        fit, in EM ``learner``. None means ``learner``.
 
     Attributes
     ----------
@@ -80,7 +86,7 @@ class Start:
 
     row_labels = owners = background = None
 
-    def __init__(self, model, learner, seeding, n_init_iter, init_size, given, n_init=1):
+    def __init__(self, model, learner, seeding, n_init_iter, init_size, given, n_init=1, judge=None):
         self.model = model
         self.learner = learner
         self.family = model.family
@@ -89,6 +95,7 @@ class Start:
         self.n_init = n_init
         self.init_size = init_size
         self.given = given
+        self.judge = (lambda _: learner) if judge is None else judge
         self.method = "given"
         self.hard = MixtureModel(model.family, None, model.n_components, 1, model.dtype, model.shift)
 
@@ -148,7 +155,7 @@ class Start:
 
     def _highest(self, some, rng, workers):
         """Method and responsibilities of the initialisation with the highest bound, as climbs and exchanges end."""
-        methods, seen, best, highest = self._methods() * self.n_init, [], None, -np.inf
+        methods, seen, best, highest = self._methods(some) * self.n_init, [], None, -np.inf
         for method in methods:
             found = labels(method, self.learner, some, self.model.n_components, rng, workers)
             if any(same_clusters(found, each) for each in seen):
@@ -156,22 +163,22 @@ class Start:
             seen.append(found)
             resp = SparseResponsibilities.from_labels(found)
             if self._exchanges(some):
-                bound, resp = exchange_components(self.learner, some, resp, rng, workers)
-            else:
-                bound = self._bound(some, resp, workers) if len(methods) > 1 else 0.0
+                resp = exchange_components(self.learner, some, resp, rng, workers)[1]
+            bound = self._bound(some, resp, workers) if len(methods) > 1 else 0.0
             if best is None or bound > highest:
                 best, highest = (method, resp), bound
         return best
 
     def _bound(self, some, resp, workers):
-        """The bound after steps of all components."""
+        """The bound of the judge after steps of all components."""
         steps, tol = policy.POLICY.climb_steps, policy.POLICY.climb_tol
-        return self.learner.lower_bound(climb(self.learner, some, resp, steps, workers, tol)[0])
+        model = self.judge(collect(self.learner, some, slice(0, len(some)), workers, given=resp)).for_rows(some)
+        return model.lower_bound(climb(model, some, resp, steps, workers, tol)[0])
 
     def _likeliest(self, some, rng, workers):
         """Method and responsibilities of the initialisation under which held-out rows are most likely."""
         n_components = self.model.n_components
-        first, *others = self._methods()
+        first, *others = self._methods(some)
         tried = [labels(first, self.learner, some, n_components, rng, workers)]
         if others and n_components >= policy.POLICY.trial_from:
             others = others if promising(others, tried[0], self.learner, some, rng, workers) else []
@@ -186,7 +193,7 @@ class Start:
     def _labelled(self, rows, selection, rng, workers):
         """Statistics of clusters of the rows of each label."""
         some = Rows(rows.read(selection), rows.weight(selection))
-        self.method = self._methods()[0]
+        self.method = self._methods(some)[0]
 
         def cluster(part, n):
             return labels(self.method, sized(self.learner, n), part, n, rng, workers)
@@ -202,8 +209,8 @@ class Start:
             return collect(self.model, some, everything, workers, given=resp)
         return self._spread(*self._smoothed(some, everything, resp, workers), mass)
 
-    def _methods(self):
-        """Names of the methods to try."""
+    def _methods(self, some):
+        """Names of the methods to try on these rows."""
         if self.seeding != "auto":
             return [self.seeding]
         if self.model.n_components == 1:
@@ -214,6 +221,8 @@ class Start:
             first, others = "kmeans", []
         else:
             first, others = "kmeans_range", ["kmeans"]
+            if 1 < self.family.n_features <= len(some) / SHAPE_ROWS:
+                others = ["kmeans", "kmeans_shape"]
         # clusters of few rows: a component for most rows predicts well, but joins clusters
         return [first, *others] if few_components(self.model.n_components) else [first, "splitting"]
 
@@ -339,6 +348,8 @@ def labels(method, learner, rows, n_components, rng, workers):
         return kmeans(x, n_components, weight, rng)
     if method in SCALES:
         return kmeans(x / SCALES[method](x), n_components, weight, rng)
+    if method == "kmeans_shape":
+        return kmeans(round_clusters(x, n_components, weight, rng), n_components, weight, rng)
     if method == "k-means++":
         return kmeans(x, n_components, weight, rng, max_iter=1)
     from_row = learner.family.item_divergences(learner.wide_prior, x)
