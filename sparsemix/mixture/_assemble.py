@@ -70,23 +70,20 @@ def start_fit(params, rows, rng, workers, n_init_iter):
     size = init_size(plain.family, model.n_components)
     seeding = params.init_params if isinstance(params.init_params, str) else "auto"
     given = Given.of(params.init_params, plain, len(rows), kept)
-
-    def judge(stats):
-        return learner if plain.posterior is None else model_from(params, plain, learner, stats)
-
-    start = Start(plain, learner, seeding, n_init_iter, size, given, params.n_init, judge)
+    start = Start(plain, learner, seeding, n_init_iter, size, given, params.n_init)
     background = None if rows.background is None else make_background(rows.background, rows, learner.floor)
     start.background, classes = background, None
     if rows.labels is not None:
         refuse_values(params.init_params)
         classes = rows.number()
         start.row_labels = rows.numbers
-    stats = start.stats(seen, rng, workers)
-    fitted = model_from(params, model, learner, stats)
+    stats, priors = start.stats(seen, rng, workers), {}
+    if shaped_by_clusters(params, model):
+        priors = {"prior": within_clusters(model, learner, stats)}
     if plain is not model:
         selection = subset(rows, max(size, model.n_components), rng)
         stats = with_loadings(model, plain, stats, seen, selection, rng, workers)
-    model = altered(fitted.for_rows(rows), classes=classes, owners=start.owners, background=background)
+    model = altered(model.for_rows(rows), classes=classes, owners=start.owners, background=background, **priors)
     model = with_evidence_model(model, learner)
     if background is not None:
         background.join(stats, rows.mass)
@@ -251,13 +248,6 @@ def shaped_by_clusters(params, model):
     if model.posterior is None or not model.learn_scales or not few_components(model.n_components):
         return False
     return not has_given_scale(params)
-
-
-def model_from(params, model, learner, stats):
-    """The model of a fit that begins with these statistics of clusters."""
-    if not shaped_by_clusters(params, model):
-        return model
-    return altered(model, prior=within_clusters(model, learner, stats))
 
 
 def within_clusters(model, learner, stats):

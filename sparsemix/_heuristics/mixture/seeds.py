@@ -28,11 +28,12 @@ KMEANS_MOST_PAIRS = 4_000_000_000
 CONSTANT = 1e-6
 # Isolated rows are those that are farthest from their neighbour of this rank among so many rows.
 NEAR, NEAR_SAMPLE = 5, 2_000
-# The shape of clusters follows from differences of neighbours: one neighbour for this number of rows per cluster, this
-# many rounds, and a sample of at least this many rows. With fewer rows per column than the last number it is noise.
-ROWS_PER_NEIGHBOUR, LEAST_NEIGHBOURS, SHAPE_ROUNDS, SHAPE_SAMPLE, SHAPE_ROWS = 10, 3, 2, 1_000, 5
-# Values end at this many widths of their column, that of this share of its values, those nearest to the median.
-FAR, TAME = 30.0, 0.9
+# The shape of clusters follows from differences of neighbours: one for this number of rows per cluster, in a sample of
+# at least so many rows. The last number is the minimum of rows per column.
+ROWS_PER_NEIGHBOUR, LEAST_NEIGHBOURS, SHAPE_SAMPLE, SHAPE_ROWS = 10, 3, 1_000, 5
+# Values end at this many widths of their column, in its units and in those of the shape, where a far row would become a
+# cluster. The width is that of this share of the values, those nearest to the median.
+FAR, FAR_IN_SHAPE, TAME = 30.0, 6.0, 0.9
 
 
 def kmeans(x, n_clusters, weight, rng, max_iter=None):
@@ -85,10 +86,10 @@ def round_clusters(x, n_clusters, weight, rng):
     If columns depend on each other in all rows, no units of columns show clusters along a thin direction. Principal
     components of unit variance do, and neighbours in them mostly share a cluster.
     """
-    z = limited(x.astype(np.float64))
+    z = limited(x.astype(np.float64), FAR)
     part = z[drawn(z, weight, rng)]
     varies = np.ptp(part, axis=0) > 0.0
-    if varies.sum() < 2 or len(part) < SHAPE_ROWS * len(varies):
+    if varies.sum() < 2 or len(part) < rows_for_shape(len(varies)):
         return x / column_scales(x)
     z, part = z[:, varies], part[:, varies]
     mean, scales = part.mean(axis=0), part.std(axis=0)
@@ -97,21 +98,26 @@ def round_clusters(x, n_clusters, weight, rng):
     axes = vectors[:, kept] / np.sqrt(values[kept])
     part, z = (part - mean) / scales @ axes, (z - mean) / scales @ axes
     n_neighbours = max(LEAST_NEIGHBOURS, len(part) // (ROWS_PER_NEIGHBOUR * n_clusters))
-    return round_rows(z, neighbours(part, True, n_neighbours, SHAPE_ROUNDS)).astype(x.dtype)
+    return limited(round_rows(z, neighbours(part, True, n_neighbours)), FAR_IN_SHAPE).astype(x.dtype)
 
 
-def limited(x):
-    """Rows without far values; in a column of mostly one value, all values stay."""
+def rows_for_shape(n_features):
+    """Minimum of rows for a shape: one for each number of a covariance; with fewer, its thin directions are noise."""
+    return max(SHAPE_ROWS * n_features, n_features * (n_features + 1) // 2)
+
+
+def limited(x, far):
+    """Values at most so many widths from the median of their column; in a column of mostly one value, all stay."""
     middle = np.median(x, axis=0)
     apart = np.sort(np.abs(x - middle), axis=0)[: max(1, int(TAME * len(x)))]
     widths = np.sqrt((apart**2).mean(axis=0))
-    limits = FAR * np.where(widths > 0.0, widths, np.inf)
+    limits = far * np.where(widths > 0.0, widths, np.inf)
     return np.clip(x, middle - limits, middle + limits)
 
 
 def drawn(x, weight, rng):
     """Numbers of a sample of rows in random order: all if they are few, and each as often as its weight says."""
-    size = min(len(x), max(SHAPE_SAMPLE, 2 * SHAPE_ROWS * x.shape[1]))
+    size = min(len(x), max(SHAPE_SAMPLE, rows_for_shape(x.shape[1])))
     upper = np.cumsum(np.ones(len(x)) if weight is None else weight, dtype=np.float64)
     places = (np.arange(size) + rng.random(size)) * (upper[-1] / size)
     return rng.permutation(np.minimum(np.searchsorted(upper, places, side="right"), len(x) - 1))

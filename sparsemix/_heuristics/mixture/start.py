@@ -11,7 +11,7 @@ from sparsemix._heuristics.mixture.exchanges import exchange_components
 from sparsemix._heuristics.mixture.labelled import balanced, clusters_of_labels
 from sparsemix._heuristics.mixture.policy import few_components
 from sparsemix._heuristics.mixture.seeds import (
-    SHAPE_ROWS, by_isolation, column_ranges, column_scales, kmeans, round_clusters
+    by_isolation, column_ranges, column_scales, kmeans, round_clusters, rows_for_shape
 )  # fmt: skip
 from sparsemix._heuristics.mixture.splitting import climb, climb_from, grow, sized
 from sparsemix._models.mixture.model import MixtureModel
@@ -68,9 +68,6 @@ class Start:
         Parameters and responsibilities that the caller gives.
     n_init : int
         Number of initialisations by each method.
-    judge : callable or None
-        The model whose bound compares initialisations, as a function of their statistics. In VB it is the model of the
-        fit, in EM ``learner``. None means ``learner``.
 
     Attributes
     ----------
@@ -86,7 +83,7 @@ class Start:
 
     row_labels = owners = background = None
 
-    def __init__(self, model, learner, seeding, n_init_iter, init_size, given, n_init=1, judge=None):
+    def __init__(self, model, learner, seeding, n_init_iter, init_size, given, n_init=1):
         self.model = model
         self.learner = learner
         self.family = model.family
@@ -95,7 +92,6 @@ class Start:
         self.n_init = n_init
         self.init_size = init_size
         self.given = given
-        self.judge = (lambda _: learner) if judge is None else judge
         self.method = "given"
         self.hard = MixtureModel(model.family, None, model.n_components, 1, model.dtype, model.shift)
 
@@ -163,17 +159,17 @@ class Start:
             seen.append(found)
             resp = SparseResponsibilities.from_labels(found)
             if self._exchanges(some):
-                resp = exchange_components(self.learner, some, resp, rng, workers)[1]
-            bound = self._bound(some, resp, workers) if len(methods) > 1 else 0.0
+                bound, resp = exchange_components(self.learner, some, resp, rng, workers)
+            else:
+                bound = self._bound(some, resp, workers) if len(methods) > 1 else 0.0
             if best is None or bound > highest:
                 best, highest = (method, resp), bound
         return best
 
     def _bound(self, some, resp, workers):
-        """The bound of the judge after steps of all components."""
+        """The bound after steps of all components."""
         steps, tol = policy.POLICY.climb_steps, policy.POLICY.climb_tol
-        model = self.judge(collect(self.learner, some, slice(0, len(some)), workers, given=resp)).for_rows(some)
-        return model.lower_bound(climb(model, some, resp, steps, workers, tol)[0])
+        return self.learner.lower_bound(climb(self.learner, some, resp, steps, workers, tol)[0])
 
     def _likeliest(self, some, rng, workers):
         """Method and responsibilities of the initialisation under which held-out rows are most likely."""
@@ -221,7 +217,7 @@ class Start:
             first, others = "kmeans", []
         else:
             first, others = "kmeans_range", ["kmeans"]
-            if 1 < self.family.n_features <= len(some) / SHAPE_ROWS:
+            if self.family.n_features > 1 and len(some) >= rows_for_shape(self.family.n_features):
                 others = ["kmeans", "kmeans_shape"]
         # clusters of few rows: a component for most rows predicts well, but joins clusters
         return [first, *others] if few_components(self.model.n_components) else [first, "splitting"]
