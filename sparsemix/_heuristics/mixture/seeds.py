@@ -31,8 +31,8 @@ NEAR, NEAR_SAMPLE = 5, 2_000
 # The shape of clusters follows from differences of neighbours: one for this number of rows per cluster, in a sample of
 # at least so many rows. The last number is the minimum of rows per column.
 ROWS_PER_NEIGHBOUR, LEAST_NEIGHBOURS, SHAPE_SAMPLE, SHAPE_ROWS = 10, 3, 1_000, 5
-# Values end at this many widths of their column, in its units and in those of the shape, where a far row would become a
-# cluster. The width is that of this share of the values, those nearest to the median.
+# The shape ignores rows that are so many widths from the median of a column. In its units, values end at the second
+# number of widths, since a far row would become a cluster. A width is that of this share of the values, the nearest.
 FAR, FAR_IN_SHAPE, TAME = 30.0, 6.0, 0.9
 
 
@@ -86,9 +86,9 @@ def round_clusters(x, n_clusters, weight, rng):
     If columns depend on each other in all rows, no units of columns show clusters along a thin direction. Principal
     components of unit variance do, and neighbours in them mostly share a cluster.
     """
-    z = limited(x.astype(np.float64), FAR)
-    part = z[drawn(z, weight, rng)]
-    varies = np.ptp(part, axis=0) > 0.0
+    z, chosen = limited(x.astype(np.float64), FAR), drawn(x, weight, rng)
+    part = z[chosen[(z[chosen] == x[chosen]).all(axis=1)]]
+    varies = np.ptp(part, axis=0) > 0.0 if len(part) else np.zeros(x.shape[1], dtype=bool)
     if varies.sum() < 2 or len(part) < rows_for_shape(len(varies)):
         return x / column_scales(x)
     z, part = z[:, varies], part[:, varies]
