@@ -29,8 +29,8 @@ CONSTANT = 1e-6
 # Isolated rows are those that are farthest from their neighbour of this rank among so many rows.
 NEAR, NEAR_SAMPLE = 5, 2_000
 # The shape of clusters follows from differences of neighbours: one for this number of rows per cluster, in a sample of
-# at least so many rows. The last number is the minimum of rows per column.
-ROWS_PER_NEIGHBOUR, LEAST_NEIGHBOURS, SHAPE_SAMPLE, SHAPE_ROWS = 10, 3, 1_000, 5
+# at least so many rows, in so many rounds at most. The last number is the minimum of rows per column.
+ROWS_PER_NEIGHBOUR, LEAST_NEIGHBOURS, SHAPE_SAMPLE, SHAPE_ROUNDS, SHAPE_ROWS = 10, 3, 1_000, 5, 5
 # The shape ignores rows that are so many widths from the median of a column. In its units, values end at the second
 # number of widths, since a far row would become a cluster. A width is that of this share of the values, the nearest.
 FAR, FAR_IN_SHAPE, TAME = 30.0, 6.0, 0.9
@@ -98,7 +98,7 @@ def round_clusters(x, n_clusters, weight, rng):
     axes = vectors[:, kept] / np.sqrt(values[kept])
     part, z = (part - mean) / scales @ axes, (z - mean) / scales @ axes
     n_neighbours = max(LEAST_NEIGHBOURS, len(part) // (ROWS_PER_NEIGHBOUR * n_clusters))
-    return limited(round_rows(z, neighbours(part, True, n_neighbours)), FAR_IN_SHAPE).astype(x.dtype)
+    return limited(round_rows(z, neighbours(part, True, n_neighbours, SHAPE_ROUNDS)), FAR_IN_SHAPE).astype(x.dtype)
 
 
 def rows_for_shape(n_features):

@@ -11,7 +11,12 @@ from sparsemix._heuristics.mixture.exchanges import exchange_components
 from sparsemix._heuristics.mixture.labelled import balanced, clusters_of_labels
 from sparsemix._heuristics.mixture.policy import few_components
 from sparsemix._heuristics.mixture.seeds import (
-    by_isolation, column_ranges, column_scales, kmeans, round_clusters, rows_for_shape,
+    by_isolation,
+    column_ranges,
+    column_scales,
+    kmeans,
+    round_clusters,
+    rows_for_shape,
 )  # fmt: skip
 from sparsemix._heuristics.mixture.splitting import climb, climb_from, grow, sized
 from sparsemix._models.mixture.model import MixtureModel
