@@ -82,6 +82,14 @@ def counts():
     return rng.poisson(rng.gamma(2.0, 3.0, size=(5, 8))[y]).astype(float), y
 
 
+def hidden_axis():
+    """Two groups along the thinnest direction of a rotated cloud, which no scale of columns shows."""
+    rng = np.random.default_rng(103)
+    y, Z = rng.integers(0, 2, 600), rng.normal(size=(600, 4))
+    Z[:, 3] = 0.15 * Z[:, 3] + y
+    return Z * np.geomspace(100.0, 1.0, 4) @ np.linalg.qr(rng.normal(size=(4, 4)))[0], y
+
+
 def diabetes():
     return datasets.load_diabetes(scaled=False).data, None
 
@@ -96,6 +104,7 @@ TABLES = {
     "cancer": labelled(datasets.load_breast_cancer), "digits": labelled(datasets.load_digits),
     "diabetes": diabetes, "ellipsoids": ellipsoids, "sizes": drawn([800, 200, 80, 40, 40], 4, 5.0, gaussian),
     "outliers": outliers, "tails": drawn([100, 150, 200, 50], 5, 4.0, tails), "units": units, "counts": counts,
+    "hidden axis": hidden_axis,
 }  # fmt: skip
 
 

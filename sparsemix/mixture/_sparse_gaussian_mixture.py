@@ -136,9 +136,10 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
         + 1. An error names it if a covariance is not positive definite, or a component too narrow.
     init_params : str, array-like of shape (n_components, n_features) or dict, default="auto"
         Initialisation. "kmeans": scikit-learn's k-means; "kmeans_scaled": k-means on columns of equal standard
-        deviation; "kmeans_range": on columns of equal range; "k-means++": its seeds alone; "splitting": repeated splits
-        of one component into K; "bregman": k-means++ seeds under a Bregman divergence [4]_; "random_from_data": random
-        rows; "random": random labels. "auto" takes "kmeans_range" or "kmeans", whichever ends at the higher bound after
+        deviation; "kmeans_range": on columns of equal range; "kmeans_shape": in units in which clusters are round, for
+        correlated columns; "k-means++": its seeds alone; "splitting": repeated splits of one component into K;
+        "bregman": k-means++ seeds under a Bregman divergence [4]_; "random_from_data": random rows; "random": random
+        labels. "auto" takes "kmeans_range", "kmeans" or "kmeans_shape", whichever ends at the highest bound after
         exchanges of components [8]_; from 16 components on "kmeans_range", or "splitting" if held-out rows prefer it.
         An array gives initial means. A dict gives any of "weights", "means" and "precisions", in the shapes of
         scikit-learn's GaussianMixture (precisions that components share lack the axis n_components), or

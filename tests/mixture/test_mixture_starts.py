@@ -18,7 +18,7 @@ from sparsemix._engine.blocks import Rows
 from sparsemix._engine.threads import Workers
 from sparsemix._heuristics.mixture import policy
 from sparsemix._heuristics.mixture.exchanges import exchange_components, exchanged
-from sparsemix._heuristics.mixture.seeds import column_scales
+from sparsemix._heuristics.mixture.seeds import column_scales, kmeans, round_clusters
 from sparsemix._heuristics.mixture.splitting import SPAN, Splitting, climb, most_likely, spans
 from sparsemix._heuristics.mixture.start import ahead
 from sparsemix._stats.responsibilities import SparseResponsibilities
@@ -141,6 +141,50 @@ def test_units_of_columns_do_not_change_labels(covariance_type, table):
         np.testing.assert_array_equal(fits[2], fits[0])
 
 
+def hidden_axis(n_groups, n_columns, seed):
+    """Groups along the thinnest direction of a rotated cloud: no column, and no scale of columns, shows them."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, n_groups, 1000)
+    Z = rng.standard_normal((1000, n_columns))
+    Z[:, -1] = 0.15 * Z[:, -1] + y
+    rotation = np.linalg.qr(rng.standard_normal((n_columns, n_columns)))[0]
+    return Z * np.geomspace(100.0, 1.0, n_columns) @ rotation, y
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("inference", ["vb", "em"])
+@pytest.mark.parametrize("covariance_type", ["full", "tied"])
+@pytest.mark.parametrize(("n_groups", "n_columns"), [(2, 2), (2, 5), (3, 3), (4, 2)])
+def test_default_start_finds_groups_along_a_hidden_axis(n_groups, n_columns, covariance_type, inference):
+    found = []
+    for seed in range(5):
+        X, y = hidden_axis(n_groups, n_columns, seed)
+        est = SparseGaussianMixture(n_groups, covariance_type=covariance_type, inference=inference, random_state=seed)
+        found.append(adjusted_rand_score(y, est.fit_predict(X)))
+    assert np.median(found) > 0.95
+    assert min(found) > 0.5
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_hidden_axis_is_found_with_weights_and_far_rows(dtype):
+    X, y = hidden_axis(2, 3, 0)
+    weight, far, rng = np.where(np.arange(1000) % 2, 2.0, 0.5), X.astype(dtype), np.random.default_rng(0)
+    far[:3] = 1e9
+    for rows, of_rows in ((X.astype(dtype), weight), (far, None)):
+        units = round_clusters(rows, 2, of_rows, rng)
+        assert np.isfinite(units).all()
+        assert adjusted_rand_score(y[3:], kmeans(units, 2, of_rows, rng)[3:]) > 0.9
+    est = SparseGaussianMixture(2, random_state=0).fit(X.astype(dtype), sample_weight=weight)
+    assert adjusted_rand_score(y, est.predict(X.astype(dtype))) > 0.9
+
+
+@pytest.mark.parametrize("shape", [(40, 12), (6, 1), (9, 2)])
+def test_shape_of_few_rows_or_one_column_falls_back_to_scales(shape):
+    x = continuum(*shape)
+    units = round_clusters(x, 2, None, np.random.default_rng(0))
+    np.testing.assert_allclose(units, x / column_scales(x))
+
+
 def test_given_means_take_the_same_rows_in_other_units():
     X, y, n_clusters = clusters_in_small_columns()
     means = np.array([X[y == k].mean(axis=0) for k in range(n_clusters)])
@@ -194,7 +238,7 @@ def test_columns_of_other_units_are_brought_to_one_scale():
     X, y = make_blobs(600, 4, centers=3, random_state=3)
     X = np.column_stack([X, 1e4 * np.random.default_rng(0).standard_normal(600)])
     est = SparseGaussianMixture(3, random_state=0).fit(X)
-    assert est.init_params_ in ("kmeans", "kmeans_range")
+    assert est.init_params_ in ("kmeans", "kmeans_range", "kmeans_shape")
     assert adjusted_rand_score(y, est.predict(X)) > 0.9
 
 

@@ -39,12 +39,12 @@ def shrunk(covariance, degrees):
     return correlations * np.outer(scale, scale)
 
 
-def neighbours(x, matrices):
-    """Covariance (D, D) or variances (D,) within clusters, from differences of near neighbours."""
+def neighbours(x, matrices, kept=NEIGHBOURS, rounds=ROUNDS):
+    """Covariance (D, D) or variances (D,) within clusters, from differences of a row and its ``kept`` neighbours."""
     n = min(len(x), ASKED)
-    kept = min(NEIGHBOURS, len(x) - 1)
+    kept = min(kept, len(x) - 1)
     within = np.diag(x.var(axis=0)) if matrices else x.var(axis=0)
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         units = round_rows(x, within)
         distances = cdist(units[:n], units, "sqeuclidean")
         distances[np.arange(n), np.arange(n)] = np.inf

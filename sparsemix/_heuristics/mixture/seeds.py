@@ -1,4 +1,4 @@
-"""Seeds of a mixture of Gaussians: k-means on scaled columns."""
+"""Seeds of a mixture of Gaussians: k-means on scaled columns, or in units in which clusters are round."""
 
 import warnings
 
@@ -8,6 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from sparsemix._engine import initialize
 from sparsemix._engine.blocks import numbers, spans
+from sparsemix._heuristics.clusters.metrics import SMALLEST, neighbours, round_rows
 from sparsemix._heuristics.mixture import policy
 
 # k-means need not converge here. These limit its iterations, its iterations on large problems, and the number of
@@ -27,6 +28,12 @@ KMEANS_MOST_PAIRS = 4_000_000_000
 CONSTANT = 1e-6
 # Isolated rows are those that are farthest from their neighbour of this rank among so many rows.
 NEAR, NEAR_SAMPLE = 5, 2_000
+# The shape of clusters follows from differences of neighbours: one for this number of rows per cluster, in a sample of
+# at least so many rows, in so many rounds at most. The last number is the minimum of rows per column.
+ROWS_PER_NEIGHBOUR, LEAST_NEIGHBOURS, SHAPE_SAMPLE, SHAPE_ROUNDS, SHAPE_ROWS = 10, 3, 1_000, 5, 5
+# The shape ignores rows that are so many widths from the median of a column. In its units, values end at the second
+# number of widths, since a far row would become a cluster. A width is that of this share of the values, the nearest.
+FAR, FAR_IN_SHAPE, TAME = 30.0, 6.0, 0.9
 
 
 def kmeans(x, n_clusters, weight, rng, max_iter=None):
@@ -71,6 +78,49 @@ def scales_or_size(scales, x):
     """The scales of the columns; for a constant column the size of its entries, and one for zeros."""
     size = np.abs(x).max(axis=0, initial=0.0)
     return np.where(scales > CONSTANT * size, scales, np.where(size > 0, size, 1.0)).astype(x.dtype)
+
+
+def round_clusters(x, n_clusters, weight, rng):
+    """Rows in units in which clusters of one shape are round, from differences of neighbours.
+
+    If columns depend on each other in all rows, no units of columns show clusters along a thin direction. Principal
+    components of unit variance do, and neighbours in them mostly share a cluster.
+    """
+    z, chosen = limited(x.astype(np.float64), FAR), drawn(x, weight, rng)
+    part = z[chosen[(z[chosen] == x[chosen]).all(axis=1)]]
+    varies = np.ptp(part, axis=0) > 0.0 if len(part) else np.zeros(x.shape[1], dtype=bool)
+    if varies.sum() < 2 or len(part) < rows_for_shape(len(varies)):
+        return x / column_scales(x)
+    z, part = z[:, varies], part[:, varies]
+    mean, scales = part.mean(axis=0), part.std(axis=0)
+    values, vectors = np.linalg.eigh(np.corrcoef(part.T))
+    kept = values > SMALLEST * values[-1]
+    axes = vectors[:, kept] / np.sqrt(values[kept])
+    part, z = (part - mean) / scales @ axes, (z - mean) / scales @ axes
+    n_neighbours = max(LEAST_NEIGHBOURS, len(part) // (ROWS_PER_NEIGHBOUR * n_clusters))
+    return limited(round_rows(z, neighbours(part, True, n_neighbours, SHAPE_ROUNDS)), FAR_IN_SHAPE).astype(x.dtype)
+
+
+def rows_for_shape(n_features):
+    """Minimum of rows for a shape: one for each number of a covariance; with fewer, its thin directions are noise."""
+    return max(SHAPE_ROWS * n_features, n_features * (n_features + 1) // 2)
+
+
+def limited(x, far):
+    """Values at most so many widths from the median of their column; in a column of mostly one value, all stay."""
+    middle = np.median(x, axis=0)
+    apart = np.sort(np.abs(x - middle), axis=0)[: max(1, int(TAME * len(x)))]
+    widths = np.sqrt((apart**2).mean(axis=0))
+    limits = far * np.where(widths > 0.0, widths, np.inf)
+    return np.clip(x, middle - limits, middle + limits)
+
+
+def drawn(x, weight, rng):
+    """Numbers of a sample of rows in random order: all if they are few, and each as often as its weight says."""
+    size = min(len(x), max(SHAPE_SAMPLE, rows_for_shape(x.shape[1])))
+    upper = np.cumsum(np.ones(len(x)) if weight is None else weight, dtype=np.float64)
+    places = (np.arange(size) + rng.random(size)) * (upper[-1] / size)
+    return rng.permutation(np.minimum(np.searchsorted(upper, places, side="right"), len(x) - 1))
 
 
 def by_isolation(rows, selection):

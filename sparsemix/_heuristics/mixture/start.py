@@ -10,7 +10,14 @@ from sparsemix._heuristics.mixture import policy
 from sparsemix._heuristics.mixture.exchanges import exchange_components
 from sparsemix._heuristics.mixture.labelled import balanced, clusters_of_labels
 from sparsemix._heuristics.mixture.policy import few_components
-from sparsemix._heuristics.mixture.seeds import by_isolation, column_ranges, column_scales, kmeans
+from sparsemix._heuristics.mixture.seeds import (
+    by_isolation,
+    column_ranges,
+    column_scales,
+    kmeans,
+    round_clusters,
+    rows_for_shape,
+)  # fmt: skip
 from sparsemix._heuristics.mixture.splitting import climb, climb_from, grow, sized
 from sparsemix._models.mixture.model import MixtureModel
 from sparsemix._stats.altered import altered
@@ -18,7 +25,8 @@ from sparsemix._stats.families import Gaussians
 from sparsemix._stats.responsibilities import SparseResponsibilities
 
 SEEDINGS = (
-    "auto", "kmeans", "kmeans_scaled", "kmeans_range", "k-means++", "splitting", "bregman", "random_from_data", "random"
+    "auto", "kmeans", "kmeans_scaled", "kmeans_range", "kmeans_shape", "k-means++", "splitting", "bregman",
+    "random_from_data", "random",
 )  # fmt: skip
 # Shares of isolated rows that initialisations with a background leave out, if they exceed twice the expected share. The
 # true share may be far from the expected one; 0.6 suffices for two fifths of wrong rows.
@@ -148,7 +156,7 @@ class Start:
 
     def _highest(self, some, rng, workers):
         """Method and responsibilities of the initialisation with the highest bound, as climbs and exchanges end."""
-        methods, seen, best, highest = self._methods() * self.n_init, [], None, -np.inf
+        methods, seen, best, highest = self._methods(some) * self.n_init, [], None, -np.inf
         for method in methods:
             found = labels(method, self.learner, some, self.model.n_components, rng, workers)
             if any(same_clusters(found, each) for each in seen):
@@ -171,7 +179,7 @@ class Start:
     def _likeliest(self, some, rng, workers):
         """Method and responsibilities of the initialisation under which held-out rows are most likely."""
         n_components = self.model.n_components
-        first, *others = self._methods()
+        first, *others = self._methods(some)
         tried = [labels(first, self.learner, some, n_components, rng, workers)]
         if others and n_components >= policy.POLICY.trial_from:
             others = others if promising(others, tried[0], self.learner, some, rng, workers) else []
@@ -186,7 +194,7 @@ class Start:
     def _labelled(self, rows, selection, rng, workers):
         """Statistics of clusters of the rows of each label."""
         some = Rows(rows.read(selection), rows.weight(selection))
-        self.method = self._methods()[0]
+        self.method = self._methods(some)[0]
 
         def cluster(part, n):
             return labels(self.method, sized(self.learner, n), part, n, rng, workers)
@@ -202,8 +210,8 @@ class Start:
             return collect(self.model, some, everything, workers, given=resp)
         return self._spread(*self._smoothed(some, everything, resp, workers), mass)
 
-    def _methods(self):
-        """Names of the methods to try."""
+    def _methods(self, some):
+        """Names of the methods to try on these rows."""
         if self.seeding != "auto":
             return [self.seeding]
         if self.model.n_components == 1:
@@ -214,6 +222,8 @@ class Start:
             first, others = "kmeans", []
         else:
             first, others = "kmeans_range", ["kmeans"]
+            if self.family.n_features > 1 and len(some) >= rows_for_shape(self.family.n_features):
+                others = ["kmeans", "kmeans_shape"]
         # clusters of few rows: a component for most rows predicts well, but joins clusters
         return [first, *others] if few_components(self.model.n_components) else [first, "splitting"]
 
@@ -339,6 +349,8 @@ def labels(method, learner, rows, n_components, rng, workers):
         return kmeans(x, n_components, weight, rng)
     if method in SCALES:
         return kmeans(x / SCALES[method](x), n_components, weight, rng)
+    if method == "kmeans_shape":
+        return kmeans(round_clusters(x, n_components, weight, rng), n_components, weight, rng)
     if method == "k-means++":
         return kmeans(x, n_components, weight, rng, max_iter=1)
     from_row = learner.family.item_divergences(learner.wide_prior, x)
