@@ -75,9 +75,9 @@ def clustered(params, model, some, rng, workers):
     else:
         greedy = is_greedy(len(some), k)
         resp = SparseResponsibilities.from_labels(seeded(params.init_params, model.family, some, k, rng, greedy))
-        if exchanges(params):
-            learner = altered(model, variational=False, weights=MaximumLikelihoodWeights())
-            _, resp = exchange_components(learner, some, resp, rng, workers, LinearSplitting)
+    if exchanges(params):
+        learner = altered(model, variational=False, weights=MaximumLikelihoodWeights())
+        _, resp = exchange_components(learner, some, resp, rng, workers, LinearSplitting)
     return collect(model, some, slice(0, len(some)), workers, given=resp), raced
 
 
@@ -117,7 +117,7 @@ def races(params):
 
 
 def exchanges(params):
-    """Whether components are exchanged, unless initialisations competed."""
+    """Whether components are exchanged."""
     return by_seeds(params) and 2 < params.n_components <= MOST_EXCHANGED
 
 
