@@ -11,7 +11,7 @@ from sparsemix._stats.linear import csr
 from sparsemix.mixture._linear._rows import SparseDocuments
 
 # Most initialisations; most numbers in their responsibilities, and in their sums; steps of EM in a round.
-MOST_STARTS, MOST_NUMBERS, ROUND_STEPS = 128, 1 << 18, 6
+MOST_STARTS, MOST_NUMBERS, ROUND_STEPS, KEPT = 128, 1 << 18, 8, 4
 # With fewer initialisations a race is worth less than exchanges.
 LEAST_STARTS = 8
 
@@ -35,14 +35,15 @@ def starts_of(rows, n_components):
 
 def winner(family, rows, n_components, n_starts, rng):
     """Responsibilities (n, K) under which the rows are likeliest; rows have weights."""
-    race = Race(family, rows)
-    resp = np.eye(n_components, dtype=race.dtype)[seeded_often(family, rows, n_components, n_starts, rng)]
-    while resp.shape[1] > 1:
+    labels, race = seeded_often(family, rows, n_components, n_starts, rng), Race(family, rows)
+    resp = (labels[:, None] == np.arange(n_components)[:, None]).astype(race.dtype)
+    while resp.shape[2] > 1:
+        parameters = None
         for _ in range(ROUND_STEPS):
-            resp, scores = race.step(resp)
-        best = np.argsort(-scores, kind="stable")[: resp.shape[1] // 2]
-        resp = resp[:, np.sort(best)]
-    return resp[:, 0]
+            resp, scores, parameters = race.step(resp, parameters)
+        best = np.argsort(-scores, kind="stable")[: max(1, len(scores) // KEPT)]
+        resp = resp[:, :, np.sort(best)]
+    return resp[:, :, 0]
 
 
 def seeded_often(family, rows, n_components, n_starts, rng):
@@ -64,26 +65,27 @@ def seeded_often(family, rows, n_components, n_starts, rng):
 
 
 class Race:
-    """Steps of EM with dense responsibilities (n, R, K) of R initialisations at once."""
+    """Steps of EM with dense responsibilities (n, K, R) of R initialisations at once."""
 
     def __init__(self, family, rows):
         self.family, self.block, self.weight = family, rows.read(slice(0, len(rows))), rows.sample_weight
         self.dtype = self.block.counts.dtype
         self.x = csr(self.block, self.block.n_words).T.tocsr()
 
-    def step(self, resp):
-        """The next responsibilities, and the log likelihood of the rows under each initialisation."""
-        flat = (resp * self.weight.astype(self.dtype)[:, None, None]).reshape(len(resp), -1)
+    def step(self, resp, previous):
+        """The next responsibilities, the log likelihood under each initialisation, and the parameters of all."""
+        flat = np.multiply(resp, self.weight.astype(self.dtype)[:, None, None], order="C").reshape(len(resp), -1)
         stats = self.family.empty_stats(flat.shape[1])
         stats["count"] += flat.sum(axis=0, dtype=np.float64)
         stats["mass"] += stats["count"].sum()
         self.family.add_sums(stats, csr_array((self.x @ flat).T.astype(np.float64)))
-        expected = self.family.expected(self.family.fit(stats, variational=False), variational=False)
+        parameters = self.family.fit(stats, variational=False, previous=previous)
         log_weights = np.log(np.maximum(stats["count"], 1e-30) / self.weight.sum())
-        out = expected.table(log_weights, self.dtype).weights(self.block, flat).reshape(resp.shape)
-        largest = out.max(axis=2, keepdims=True)
+        table = self.family.expected(parameters, variational=False).table(log_weights, self.dtype)
+        out = table.weights(self.block, flat).reshape(resp.shape)
+        largest = out.max(axis=1, keepdims=True)
         out -= largest
         np.exp(out, out=out)
-        total = out.sum(axis=2, keepdims=True)
+        total = out.sum(axis=1, keepdims=True)
         out /= total
-        return out, np.einsum("n,nr->r", self.weight, (np.log(total) + largest)[:, :, 0])
+        return out, np.einsum("n,nr->r", self.weight, (np.log(total) + largest)[:, 0]), parameters

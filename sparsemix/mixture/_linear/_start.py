@@ -77,6 +77,7 @@ def clustered(params, model, some, rng, workers):
         resp = SparseResponsibilities.from_labels(seeded(params.init_params, model.family, some, k, rng, greedy))
     if exchanges(params):
         learner = altered(model, variational=False, weights=MaximumLikelihoodWeights())
+        learner = altered(learner, n_nonzero=k) if raced else learner
         _, resp = exchange_components(learner, some, resp, rng, workers, LinearSplitting)
     return collect(model, some, slice(0, len(some)), workers, given=resp), raced
 
