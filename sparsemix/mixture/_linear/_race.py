@@ -1,4 +1,4 @@
-"""A race of initialisations: many climb together on a subset of the rows, and the likelier half stays after each round.
+"""A race of initialisations: many climb together on a subset of rows, and the likeliest quarter stays after each round.
 
 EM of few columns has many local maxima, and most k-means++ seeds lead to one of the lower ones. Steps of all
 initialisations at once are one table and one product, so that a hundred of them take less time than a fit of few rows.
@@ -10,8 +10,9 @@ from scipy.sparse import csr_array
 from sparsemix._stats.linear import csr
 from sparsemix.mixture._linear._rows import SparseDocuments
 
-# Most initialisations; most numbers in their responsibilities, and in their sums; steps of EM in a round.
-MOST_STARTS, MOST_NUMBERS, ROUND_STEPS, KEPT = 128, 1 << 18, 8, 4
+# Most initialisations; most numbers in their responsibilities, and in their sums; steps of EM in a round, which
+# keeps one of KEPT initialisations.
+MOST_STARTS, MOST_NUMBERS, ROUND_STEPS, KEPT = 128, 1 << 18, 10, 4
 # With fewer initialisations a race is worth less than exchanges.
 LEAST_STARTS = 8
 
@@ -33,16 +34,20 @@ def starts_of(rows, n_components):
     return 1 << (min(affordable, MOST_STARTS).bit_length() - 1) if affordable else 0
 
 
-def winner(family, rows, n_components, n_starts, rng):
-    """Responsibilities (n, K) under which the rows are likeliest; rows have weights."""
+def winner(family, rows, n_components, n_nonzero, n_starts, rng):
+    """Responsibilities (n, K) under which the rows are likeliest; rows have weights.
+
+    After the first round, responsibilities are as sparse as in the fit: its maxima are others than those of EM.
+    """
     labels, race = seeded_often(family, rows, n_components, n_starts, rng), Race(family, rows)
     resp = (labels[:, None] == np.arange(n_components)[:, None]).astype(race.dtype)
+    n_kept = n_components
     while resp.shape[2] > 1:
         parameters = None
         for _ in range(ROUND_STEPS):
-            resp, scores, parameters = race.step(resp, parameters)
+            resp, scores, parameters = race.step(resp, n_kept, parameters)
         best = np.argsort(-scores, kind="stable")[: max(1, len(scores) // KEPT)]
-        resp = resp[:, :, np.sort(best)]
+        resp, n_kept = resp[:, :, np.sort(best)], n_nonzero
     return resp[:, :, 0]
 
 
@@ -72,7 +77,7 @@ class Race:
         self.dtype = self.block.counts.dtype
         self.x = csr(self.block, self.block.n_words).T.tocsr()
 
-    def step(self, resp, previous):
+    def step(self, resp, n_kept, previous):
         """The next responsibilities, the log likelihood under each initialisation, and the parameters of all."""
         flat = np.multiply(resp, self.weight.astype(self.dtype)[:, None, None], order="C").reshape(len(resp), -1)
         stats = self.family.empty_stats(flat.shape[1])
@@ -86,6 +91,8 @@ class Race:
         largest = out.max(axis=1, keepdims=True)
         out -= largest
         np.exp(out, out=out)
+        if n_kept < out.shape[1]:
+            out[out < np.partition(out, -n_kept, axis=1)[:, -n_kept, None]] = 0.0
         total = out.sum(axis=1, keepdims=True)
         out /= total
         return out, np.einsum("n,nr->r", self.weight, (np.log(total) + largest)[:, 0]), parameters
