@@ -71,7 +71,8 @@ def clustered(params, model, some, rng, workers):
     n_starts = _race.starts_of(few, k) if races(params) else 1
     raced = n_starts >= _race.LEAST_STARTS
     if raced:
-        some, resp = few, SparseResponsibilities.from_matrix(_race.winner(model.family, few, k, model.n_nonzero, n_starts, rng))
+        found = _race.winner(model.family, few, k, model.n_nonzero, n_starts, rng)
+        some, resp = few, SparseResponsibilities.from_matrix(found)
     else:
         greedy = is_greedy(len(some), k)
         resp = SparseResponsibilities.from_labels(seeded(params.init_params, model.family, some, k, rng, greedy))
