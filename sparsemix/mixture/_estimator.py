@@ -27,6 +27,7 @@ from sparsemix._estimator.input.checks import (
     Several,
     check_number,
     check_rows,
+    n_observed,
     weighted_mean,
 )
 from sparsemix._models.mixture.candidates import PATIENCE, CandidateLists, CandidateSearch
@@ -305,7 +306,7 @@ class MixtureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Densit
         return self._criterion(X, lambda _: 2.0)
 
     def bic(self, X: RowsLike) -> float:
-        """Bayesian information criterion of rows, -2 log likelihood + log(n_samples) parameters.
+        """Bayesian information criterion, -2 log likelihood + log(n) parameters, of the n rows with a value.
 
         Parameters
         ----------
@@ -323,8 +324,8 @@ class MixtureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Densit
         """-2 log likelihood of rows + the price of a parameter, a function of their number."""
         log_density, model = self.score_samples(X), self._fitted.model
         n_weights = 0 if isinstance(model.weights, EqualWeights) else model.n_components - 1
-        n_parameters = model.family.n_parameters(model.n_components) + n_weights + (model.background is not None)
-        return -2.0 * float(np.average(log_density)) * len(log_density) + price(len(log_density)) * n_parameters
+        free = model.family.n_parameters(model.n_components) + n_weights + (model.background is not None)
+        return -2.0 * float(np.average(log_density)) * len(log_density) + price(n_observed(self._checked(X))) * free
 
     @published
     def weights_(self):

@@ -238,6 +238,18 @@ def test_blocks_with_and_without_missing_answers_add_up():
 
 
 @pytest.mark.parametrize("make", [np.asarray, stored])
+def test_people_without_an_answer_cost_nothing_in_bic(make):
+    """Their likelihood is one, and log n prices a parameter by the people who answered."""
+    x = lossy_flags()
+    est, silent = SparseBernoulliMixture(2, random_state=0).fit(x), np.vstack([x, np.full((300, x.shape[1]), np.nan)])
+    answered = x[~np.isnan(x).all(axis=1)]
+    assert len(answered) == len(x) - 1
+    expected = np.log(len(answered)) * (2 * x.shape[1] + 1) - 2 * est.score_samples(answered).sum()
+    assert est.bic(make(silent)) == pytest.approx(expected, rel=1e-12)
+    assert est.aic(make(silent)) == pytest.approx(est.aic(answered), rel=1e-12)
+
+
+@pytest.mark.parametrize("make", [np.asarray, stored])
 def test_a_threshold_leaves_missing_answers(make):
     x = lossy_flags()
     plain = SparseBernoulliMixture(K, random_state=0).fit(make(x))

@@ -21,6 +21,8 @@ from sparsemix._stats.linear.bernoulli import SEED_ROWS
 from sparsemix._stats.linear.multinomial import SEED_TOKENS
 from sparsemix._stats.linear.von_mises_fisher import log_constant
 from sparsemix._stats.weights import DirichletWeights, MaximumLikelihoodWeights
+from sparsemix.mixture._linear import _race
+from sparsemix.mixture._linear._rows import SparseDocuments
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -86,6 +88,9 @@ def yes_no(**params):
 
 
 MAKERS = {"directions": (vmf, directions), "words": (words, documents), "flags": (yes_no, flags)}
+CLASSES = {
+    "directions": SparseVonMisesFisherMixture, "words": SparseMultinomialMixture, "flags": SparseBernoulliMixture
+}  # fmt: skip
 over_kinds = pytest.mark.parametrize("kind", MAKERS)
 
 
@@ -388,6 +393,7 @@ def test_given_means_are_checked(kind):
 
 def test_short_documents_start_by_epochs_of_the_inference(monkeypatch):
     x, _ = documents()
+    monkeypatch.setattr(_race, "MOST_NUMBERS", 0)  # as for more words
 
     def bounds():
         return [words(inference=each, max_iter=1).fit(x).lower_bound_ for each in ("em", "vb")]
@@ -553,6 +559,38 @@ def test_rows_of_zeros_are_predicted_by_the_weights(make):
 
 
 # -- initialisation
+
+
+@pytest.mark.parametrize("inference", ["em", "vb"])
+@pytest.mark.parametrize("kind", ["flags", "words", "directions"])
+def test_seeds_of_few_columns_end_within_ten_nats(kind, inference):
+    """Latent classes that overlap have several maxima, and the likelihood of all rows tells them from each other."""
+    rng, k, d, n = np.random.default_rng(0 if kind == "directions" else 4), 6, 5 + (kind == "words"), 1_500
+    labels = rng.integers(k, size=n)
+    if kind == "flags":
+        x = (rng.random((n, 12)) < np.random.default_rng(2).beta(0.5, 0.5, (k, 12))[labels]).astype(float)
+        x[rng.random(x.shape) < 0.05] = np.nan
+    elif kind == "words":
+        x = rng.multinomial(8, rng.dirichlet(np.full(d, 0.7), k)[labels]).astype(float)
+    else:
+        x = unit(rng.normal(size=(k, d)))[labels] + 0.3 * rng.normal(size=(n, d))
+
+    def total(seed):
+        params = {} if kind == "directions" else {"tol": 1e-4}
+        est = CLASSES[kind](4 if kind == "flags" else k, inference=inference, random_state=seed, **params)
+        return len(x) * est.fit(x).score(x)
+
+    assert np.ptp([total(seed) for seed in range(8)]) < 10.0
+
+
+def test_a_race_reads_each_pattern_once():
+    x = np.repeat(flags(60, 4)[0], 5, axis=0)
+    rows = SparseDocuments(sparse.csr_array(x), np.arange(1.0, 301.0), np.float32)
+    found = _race.distinct(rows)
+    patterns, owner = np.unique(x, axis=0, return_inverse=True)
+    assert len(found) == len(patterns) <= 16
+    got = {tuple(row): weight for row, weight in zip(found.X.toarray(), found.sample_weight, strict=True)}
+    assert got == {tuple(row): np.arange(1.0, 301.0)[owner.ravel() == i].sum() for i, row in enumerate(patterns)}
 
 
 @over_kinds

@@ -276,6 +276,15 @@ def weighted_mean(values, sample_weight):
     return float(np.average(values, weights=check_weights(sample_weight, len(values))))
 
 
+def n_observed(X):
+    """Number of rows with a value: a row of missing values says nothing."""
+    if not sparse.issparse(X):
+        return len(X) - int(np.isnan(X).all(axis=1).sum()) if X.dtype.kind == "f" else len(X)
+    lost = sparse.csr_array(X).astype(np.float64)
+    lost.data = np.isnan(lost.data).astype(np.float64)
+    return int((lost.sum(axis=1) < X.shape[1]).sum())
+
+
 def of_positive_weight(X, sample_weight, part=False):
     """Rows of positive weight, their checked weights, and their mask over the given rows (None: all)."""
     sample_weight = check_weights(sample_weight, X.shape[0], part=part)

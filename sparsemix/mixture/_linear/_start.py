@@ -1,4 +1,4 @@
-"""Initialisation of mixtures of linear likelihoods: k-means++ in the divergence of the likelihood, and exchanges."""
+"""Initialisation of mixtures of linear likelihoods: k-means++ in the divergence of the likelihood, races, exchanges."""
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -9,12 +9,14 @@ from sparsemix._engine.schedules import Stochastic
 from sparsemix._estimator.input.gaussian_prior import check_means
 from sparsemix._heuristics.mixture.exchanges import exchange_components
 from sparsemix._heuristics.mixture.linear_splitting import LinearSplitting
+from sparsemix._heuristics.mixture.policy import few_components
 from sparsemix._heuristics.mixture.start import subset
 from sparsemix._stats.altered import altered
 from sparsemix._stats.linear import csr
 from sparsemix._stats.responsibilities import SparseResponsibilities
 from sparsemix._stats.weights import MaximumLikelihoodWeights
 from sparsemix.mixture._initial_values import check_responsibilities, given_values
+from sparsemix.mixture._linear import _race
 from sparsemix.mixture._linear._rows import SparseDocuments
 
 SEEDINGS = "k-means++", "random_from_data", "random"
@@ -24,6 +26,8 @@ MOST_EXCHANGED = 100
 # Number of rows for seeds, and for exchanges: per component, and at least. With 20 rows per component exchanges gained
 # half.
 ROWS_PER_SEED, ROWS_PER_COMPONENT, LEAST_ROWS = 4, 50, 2_000
+# Number of rows of a race. With 2,000 rows the likeliest initialisation is often not the one of all rows.
+RACE_ROWS = 5_000
 # For more components, up to this number of pairs of a row and a seed, each seed is the best of several draws (greedy
 # k-means++).
 GREEDY_PAIRS = 1_000_000
@@ -39,21 +43,15 @@ def start(params, model, rows, rng, workers, sums_of):
     if "responsibilities" in given:
         resp = check_responsibilities(given["responsibilities"], n, k, rows.kept)
         return collect(model, rows, slice(0, n), workers, given=SparseResponsibilities.from_matrix(resp))
-    selection = subset(rows, seed_rows(params), rng)
+    selection, raced = subset(rows, seed_rows(params), rng), False
     if "means" in given:
         means = check_means("init_params", given["means"], (k, model.family.n_features))
         stats = nearest(model, rows, selection, sums_of(means, rows), workers)
-    elif not rows.sparse and params.init_params == "k-means++" and not exchanges(params):
+    elif not rows.sparse and by_seeds(params) and not exchanges(params) and not races(params):
         labels = seeded_directions(rows.read(selection), rows.weight(selection), k, rng)
         stats = collect(model, rows, selection, workers, given=SparseResponsibilities.from_labels(labels))
     else:
-        some = part_of(rows, selection)
-        greedy = is_greedy(len(some), k)
-        resp = SparseResponsibilities.from_labels(seeded(params.init_params, model.family, some, k, rng, greedy))
-        if exchanges(params):
-            learner = altered(model, variational=False, weights=MaximumLikelihoodWeights())
-            _, resp = exchange_components(learner, some, resp, rng, workers, LinearSplitting)
-        stats = collect(model, some, slice(0, len(some)), workers, given=resp)
+        stats, raced = clustered(params, model, part_of(rows, selection), rng, workers)
     stats["count"] += 1.0  # as for Gaussians: one extra row keeps empty clusters alive
     for name in ("first", "lost"):
         if name in stats:
@@ -61,10 +59,28 @@ def start(params, model, rows, rng, workers, sums_of):
     stats["mass"] += k
     stats.scale(rows.mass / float(stats["mass"]))
     n_epochs = params.first_epochs[params.inference]
-    if n_epochs and "means" not in given:
+    if n_epochs and "means" not in given and not raced:
         numbers = rng.permutation(n)[: first_rows(params)]
         stats = smoothed(model, rows, numbers, stats, n_epochs, rng, workers)
     return stats
+
+
+def clustered(params, model, some, rng, workers):
+    """Statistics of clusters of some rows, and whether they won a race."""
+    k, few = params.n_components, _race.distinct(some) if races(params) else some
+    n_starts = _race.starts_of(few, k) if races(params) else 1
+    raced = n_starts >= _race.LEAST_STARTS
+    if raced:
+        found = _race.winner(model.family, few, k, model.n_nonzero, n_starts, rng)
+        some, resp = few, SparseResponsibilities.from_matrix(found)
+    else:
+        greedy = is_greedy(len(some), k)
+        resp = SparseResponsibilities.from_labels(seeded(params.init_params, model.family, some, k, rng, greedy))
+    if exchanges(params):
+        learner = altered(model, variational=False, weights=MaximumLikelihoodWeights())
+        learner = altered(learner, n_nonzero=k) if raced else learner
+        _, resp = exchange_components(learner, some, resp, rng, workers, LinearSplitting)
+    return collect(model, some, slice(0, len(some)), workers, given=resp), raced
 
 
 def nearest(model, rows, selection, sums, workers):
@@ -88,13 +104,23 @@ def part_of(rows, selection):
 
 def seed_rows(params):
     """Number of rows from which seeds are chosen."""
-    return max(LEAST_ROWS, (ROWS_PER_COMPONENT if exchanges(params) else ROWS_PER_SEED) * params.n_components)
+    least = RACE_ROWS if races(params) else LEAST_ROWS
+    return max(least, (ROWS_PER_COMPONENT if exchanges(params) else ROWS_PER_SEED) * params.n_components)
+
+
+def by_seeds(params):
+    """Whether clusters begin at rows that are far apart."""
+    return isinstance(params.init_params, str) and params.init_params == "k-means++"
+
+
+def races(params):
+    """Whether several initialisations compete, if the columns are few."""
+    return by_seeds(params) and params.n_components > 1 and few_components(params.n_components)
 
 
 def exchanges(params):
     """Whether components are exchanged."""
-    method = params.init_params if isinstance(params.init_params, str) else None
-    return method == "k-means++" and 2 < params.n_components <= MOST_EXCHANGED
+    return by_seeds(params) and 2 < params.n_components <= MOST_EXCHANGED
 
 
 def first_rows(params):
