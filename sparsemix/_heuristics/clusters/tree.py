@@ -4,7 +4,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from scipy.cluster.hierarchy import ward
+
+from sparsemix._kernels.clusters import _ward
 
 ONE_CUT = np.zeros(1, dtype=np.intp)
 
@@ -103,7 +104,7 @@ class Tree:
 
     def __init__(self, coordinates, x, n_leaves, matrices=False):
         n = len(x)
-        pairs = ward(coordinates)[:, :2].astype(np.intp) if n > 1 else np.zeros((0, 2), dtype=np.intp)
+        pairs = ward(coordinates)
         first = 2 * n - n_leaves  # nodes from here on are above the leaves
         upper = pairs[first - n :]
         leaves = np.sort(upper[upper < first]) if n_leaves > 1 else np.array([2 * n - 2])
@@ -142,6 +143,15 @@ class Tree:
         number = np.full(2 * len(self.pairs) + 1, -1)
         number[nodes] = np.arange(len(nodes))
         return _spread(number, self.pairs, len(self.pairs) + 1)[self.leaves]
+
+
+def ward(x):
+    """Children of the nodes n, n + 1, ... of Ward's tree of the rows of (n, D), (n - 1, 2)."""
+    heights, pairs = np.empty(len(x) - 1), np.empty((len(x) - 1, 2), dtype=np.intp)
+    _ward.merge(np.array(x.T, dtype=np.float64, order="C"), heights, pairs)
+    pairs = pairs[np.argsort(heights, kind="stable")]
+    _ward.number(pairs)
+    return pairs
 
 
 def _spread(number, pairs, n):
