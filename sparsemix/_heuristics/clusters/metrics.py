@@ -74,10 +74,12 @@ def least_kurtosis(white):
     first, second = np.random.default_rng(0).integers(n, size=(2, STARTS))
     found = (white[first] - white[second]).T + SMALLEST
     found /= np.sqrt((found**2).sum(axis=0))
-    for steps in (FIRST_STEPS, LAST_STEPS):
+    # what the first steps choose is close enough in single precision
+    for steps, rows in ((FIRST_STEPS, white.astype(np.float32)), (LAST_STEPS, white)):
+        found = found.astype(rows.dtype)
         for first in range(0, found.shape[1], TILE):
-            found[:, first : first + TILE] = descended(white, found[:, first : first + TILE], steps)
-        squares = (white @ found) ** 2
+            found[:, first : first + TILE] = descended(rows, found[:, first : first + TILE], steps)
+        squares = (rows @ found) ** 2
         found = found[:, np.argsort((squares * squares).mean(axis=0), kind="stable")[: STARTS // KEPT]]
     gains = negentropy(white @ found)
     kept = np.zeros((d, 0))
