@@ -41,8 +41,9 @@ SAME = 1e-10
 RISE = 0.1
 # Most cuts that a search returns, one for each number of clusters, and how far below the best one, in nats a row.
 FINALISTS, BELOW = 8, 0.5
-# Cuts that are this far below the best one, in nats a row, get no search of the scale: it rarely gains half as much.
-HOPELESS = 1.5
+# Cuts that are this far below the best one, in nats a row and for each column, get no search of the scale, which gains
+# less. After a batch of such cuts there are no more.
+HOPELESS, HOPELESS_COLUMN = 1.5, 0.2
 # Most multiplications of one factorisation of all leaves, which reduces the leaves beyond some fifty columns.
 MOST_PRODUCTS = 3e7
 
@@ -192,6 +193,7 @@ def best_cuts(trees, blank, partition):
     if not trees:
         return []
     every, cuts = Groups.join([tree.nodes for tree in trees]), [[] for _ in trees]
+    far = HOPELESS + HOPELESS_COLUMN * every.mean.shape[1]
 
     def compare(places, nodes, prior, begins=False):
         """Fit the prior to cuts, each of which is a tree's, from other estimates."""
@@ -204,7 +206,7 @@ def best_cuts(trees, blank, partition):
         highest = max((cut.score for own in cuts for cut in own), default=-np.inf)
 
         def promising(prior, evidence):
-            return evidence + shares + prior.log_hyperprior(groups) >= highest - HOPELESS * groups.sums(groups.count)
+            return evidence + shares + prior.log_hyperprior(groups) >= highest - far * groups.sums(groups.count)
 
         prior.fit(groups, EM_ROUNDS, promising)
         scores = prior.log_evidence + shares + prior.log_hyperprior(groups)
@@ -215,8 +217,11 @@ def best_cuts(trees, blank, partition):
     prior = blank
     for numbers in np.split(levels_of(trees[0]), BATCHES):
         levels = [(place, tree.level(number)) for place, tree in enumerate(trees) for number in numbers]
-        if levels:
-            prior = compare(*zip(*levels, strict=True), prior, begins=True)
+        if not levels:
+            break
+        prior = compare(*zip(*levels, strict=True), prior, begins=True)
+        if all(hopeless(own, len(numbers), far) for own in cuts):
+            break
     best = [max(own, key=lambda one: one.score) for own in cuts]
     places = range(len(trees))
     for _ in range(CUT_ROUNDS):
@@ -229,6 +234,13 @@ def best_cuts(trees, blank, partition):
         if not places:
             break
     return cuts
+
+
+def hopeless(cuts, n_last, far):
+    """Whether the last cuts are all far below the best one, in nats a row, and each is below the one before."""
+    scores = [one.score for one in cuts]
+    last, n_rows = scores[-n_last:], cuts[0].groups.count.sum()
+    return max(last) < max(scores) - far * n_rows and last == sorted(last, reverse=True)
 
 
 def levels_of(tree):
