@@ -14,7 +14,7 @@ from _growing_problems import draw, parameters
 from _measure import spent
 
 from sparsemix import StreamingNGGPMixture
-from sparsemix._heuristics.clusters import automatic, independent, matrices, metrics, rounding, search
+from sparsemix._heuristics.clusters import automatic, estimates, independent, matrices, metrics, rounding, search
 from sparsemix._heuristics.clusters.automatic import _Sample
 from sparsemix._heuristics.clusters.independent import Independent
 from sparsemix._heuristics.clusters.matrices import Matrices
@@ -33,23 +33,23 @@ def without_starts(places):
 
 def one_kappa(self):
     """The same kappa for all columns, in each round."""
-    self.kappa = np.full(self.n_features, 1.0 / np.mean(1.0 / self.kappa))
+    self.kappa = np.broadcast_to(1.0 / np.mean(1.0 / self.kappa, axis=1, keepdims=True), self.kappa.shape)
     return KEEP(self)
 
 
 def penalty(log_rows):
-    """Hyperpriors of both structures with ``log_rows(count)`` for the log of the observations of each estimate."""
+    """Hyperpriors of both structures with ``log_rows(groups)`` for the log of the observations of each estimate."""
 
     def hyperprior(n_estimates):
-        def log_hyperprior(self, count):
-            kappas = np.atleast_1d(self.kappa)
-            log_prior = (0.5 * np.log(kappas) - 0.5 * independent.PSEUDO * kappas).sum() / getattr(self, "n_shared", 1)
-            return log_prior - 0.5 * n_estimates(self) * log_rows(count)
+        def log_hyperprior(self, groups):
+            kappas = self.kappa.reshape(len(self.kappa), -1)
+            log_prior = (0.5 * np.log(kappas) - 0.5 * estimates.PSEUDO * kappas).sum(axis=1)
+            return log_prior / getattr(self, "n_shared", 1) - 0.5 * n_estimates(self) * log_rows(groups)
 
         return log_hyperprior
 
     return [
-        (Independent, "log_hyperprior", hyperprior(lambda self: self.n_features + len(self.b))),
+        (Independent, "log_hyperprior", hyperprior(lambda self: self.n_features + self.b.shape[1])),
         (Matrices, "log_hyperprior", hyperprior(lambda self: self.n_features * (self.n_features + 3) / 2)),
     ]
 
@@ -93,7 +93,7 @@ RULES = {
         "horizontal cuts only": [(search, "CUT_ROUNDS", 0)],
         "without shrinkage": [(module, "shrunk", unshrunk) for module in (search, metrics, matrices)],
         "one kappa of all columns": [(Independent, "_keep_given", one_kappa)],
-        "penalty by the mass of all rows": penalty(lambda count: np.log(count.sum())),
+        "penalty by the mass of all rows": penalty(lambda groups: np.log(groups.sums(groups.count))),
         "no penalty": penalty(lambda _: 0.0),
         "kappa: PSEUDO 1e-6": pseudo(1e-6),
         "kappa: PSEUDO 2": pseudo(2.0),

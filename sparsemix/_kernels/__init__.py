@@ -53,6 +53,8 @@
                          _gaussian_clusters.GaussianClusters, _multinomial.MultinomialClusters  (densities in clusters,
                          updated row by row by a sweep of _sequential)
 
+    rows                 _ward.merge (all merges of Ward's tree), _ward.number (their nodes)
+
 Symmetric and triangular D x D matrices are always packed: lower triangles, row by row, D (D + 1) / 2 numbers.
 Rows and tables are float or double, sums over rows are double, counts by word and topic have the dtype of the table.
 Callers allocate; outputs come last. ``_memoryviews``, which Cython writes, has the memoryviews of all kernels.

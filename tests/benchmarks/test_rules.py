@@ -43,19 +43,19 @@ def test_penalties_count_the_mass_of_rows_for_each_estimate():
         (False, Independent(3, {}), 6), (False, Independent(3, {}, shared=True), 4), (True, Matrices(3, {}), 9),
     ):  # fmt: skip
         groups = Groups.of(x, labels, matrices)
-        prior.begin(groups)
+        prior.begin(groups).fit(groups, 1)
         values = []
         for rule in ("no penalty", "penalty by the mass of all rows"):
             methods = {owner: method for owner, _, method in tasks.RULES["auto"][rule]}
-            values.append(methods[type(prior)](prior, groups.count))
+            values.append(methods[type(prior)](prior, groups)[0])
         assert values[0] - values[1] == pytest.approx(0.5 * n_estimates * np.log(60.0))
 
 
 def test_one_kappa_has_the_mean_variance_of_the_columns():
     prior = Independent(2, {})
-    prior.kappa = np.array([1.0, 0.25])
+    prior.kappa = np.array([[1.0, 0.25], [4.0, 4.0]])
     assert tasks.one_kappa(prior) is prior
-    np.testing.assert_allclose(prior.kappa, 1.0 / np.mean([1.0, 4.0]))
+    np.testing.assert_allclose(prior.kappa, [[0.4, 0.4], [4.0, 4.0]])
 
 
 def test_structures_are_as_the_rule_says(monkeypatch):

@@ -6,19 +6,22 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from scipy.cluster.hierarchy import fcluster, ward
-from scipy.special import digamma, gammaln
+from scipy.optimize import brentq
+from scipy.special import digamma, gammaln, multigammaln
 from sklearn.datasets import load_iris, make_blobs
 from sklearn.metrics import adjusted_rand_score
 
 from sparsemix import StreamingNGGPMixture
 from sparsemix._engine.blocks import Rows
 from sparsemix._heuristics.clusters import automatic
+from sparsemix._heuristics.clusters import search as searches
 from sparsemix._heuristics.clusters.automatic import automatic_prior, correlation_gain, lumpy
-from sparsemix._heuristics.clusters.independent import PSEUDO, USUAL, Independent
-from sparsemix._heuristics.clusters.matrices import Matrices
+from sparsemix._heuristics.clusters.estimates import PSEUDO
+from sparsemix._heuristics.clusters.independent import USUAL, Independent
+from sparsemix._heuristics.clusters.matrices import Matrices, gammas
 from sparsemix._heuristics.clusters.metrics import factors, least_kurtosis, negentropy, neighbours, shrunk
 from sparsemix._heuristics.clusters.rounding import Rounding, on_grid
-from sparsemix._heuristics.clusters.search import alone, best_cuts, directions, search
+from sparsemix._heuristics.clusters.search import alone, best_cuts, directions, same_units, search
 from sparsemix._heuristics.clusters.tree import Groups, Tree
 from sparsemix._models.clusters.gaussian_slots import GaussianSlots
 from sparsemix._models.clusters.model import RowResponsibilities, StreamingModel
@@ -116,10 +119,11 @@ def total(found, groups):
     """Log evidence and hyperprior, which a step may not lower."""
     pseudo = 0.0
     if isinstance(found, Independent):  # one more cluster at the usual degrees of freedom
-        half = 0.5 * found.nu
+        (nu,), (kappa,) = found.nu, found.kappa
+        half = 0.5 * nu
         log_precision = digamma(USUAL / 2) - np.log(USUAL / 2)
-        pseudo = len(found.b) * (half * np.log(half) - gammaln(half) + half * (log_precision - 1.0))
-        kappa = found.kappa[:1] if found.shared else found.kappa
+        pseudo = found.b.size * (half * np.log(half) - gammaln(half) + half * (log_precision - 1.0))
+        kappa = kappa[:1] if found.shared else kappa
         pseudo += (0.5 * np.log(kappa) - 0.5 * PSEUDO * kappa).sum()
     return found.evidence(groups).sum() + pseudo
 
@@ -157,14 +161,68 @@ def test_the_search_for_matrices_is_as_good_as_a_grid():
 
     def value(scale, kappa, nu):
         one = found.copy()
-        one.scale, one.kappa, one.nu = scale, kappa, nu
-        return one.evidence(groups).sum() + 0.5 * np.log(kappa) - 0.125 * kappa
+        one.scale, one.kappa, one.nu = (np.atleast_1d(own) for own in (scale, kappa, nu))
+        return float(one.evidence(groups).sum() + np.sum(0.5 * np.log(kappa) - 0.125 * kappa))
 
     best = value(found.scale, found.kappa, found.nu)
+    hyperprior = 0.5 * np.log(found.kappa[0]) - 0.125 * found.kappa[0]
+    assert best == pytest.approx(found.log_evidence[0] + hyperprior)
+    for kappa in found.kappas:
+        for nu in found.dofs:
+            for factor in (0.5, 0.5**0.5, 1.0, 2.0**0.5, 2.0):  # the best of all at its scale, and than nearby ones
+                assert value(found.scale * factor, kappa, nu) <= best + 1e-9
     for scale in 2.0 ** np.arange(-2, 10):
         for kappa in 10.0 ** np.arange(-4.0, 2.0):
             for nu in 2.0 ** np.arange(10):
                 assert value(scale, kappa, nu) < best + 0.5
+
+
+def test_ratios_of_gamma_functions_are_those_of_scipy():
+    table = gammas(4, (0.5, 2.0), 32)
+    for nu, column in zip((0.5, 2.0), table.T, strict=True):
+        half = 0.5 * (nu + 3.0)
+        expected = multigammaln(half + 0.5 * np.arange(33), 4) - multigammaln(half, 4)
+        np.testing.assert_allclose(column, expected, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("structure", STRUCTURES)
+@pytest.mark.parametrize("given", [{}, {"mean_precision": 0.3}, {"dof": 17.0}, {"mean": np.ones(3)}])
+def test_partitions_are_fitted_at_once_as_one_by_one(structure, given):
+    x, _ = clouds(80)
+    nodes = Tree(x, x, 20, structure == "full").nodes
+    several = [nodes.take(np.arange(first, 38, step)) for first, step in ((0, 1), (3, 5), (30, 7), (37, 1))]
+    groups = Groups.join(several)
+    together = prior_of(structure, 3, **given).begin(groups).fit(groups, 4)
+    parts = np.split(together.evidence(groups), groups.starts[1:])
+    for i, (one, values) in enumerate(zip(several, parts, strict=True)):
+        alone = prior_of(structure, 3, **given).begin(one).fit(one, 4)
+        np.testing.assert_allclose(values, alone.evidence(one), rtol=1e-9)
+        assert together.log_evidence[i] == pytest.approx(values.sum(), rel=1e-9)
+        assert together.log_hyperprior(groups)[i] == pytest.approx(alone.log_hyperprior(one)[0], rel=1e-9)
+        for key, value in alone.arguments().items():
+            np.testing.assert_allclose(together.take([i]).arguments()[key], value, rtol=1e-9)
+    np.testing.assert_array_equal(groups.cuts([1, 3]).count, np.concatenate([several[1].count, several[3].count]))
+    joined = type(together).join([together.take([i]) for i in (2, 0)])
+    np.testing.assert_array_equal(joined.m, together.m[[2, 0]])
+
+
+def root_of_dof(terms, n_terms):
+    """Slow twin: the degrees of freedom by bisection."""
+    mean = (terms + digamma(USUAL / 2) - np.log(USUAL / 2)) / (n_terms + 1)
+
+    def slope(nu):
+        return np.log(nu / 2) - digamma(nu / 2) + mean
+
+    if slope(512.0) > 0.0:
+        return 512.0
+    return 0.5 if slope(0.5) < 0.0 else brentq(slope, 0.5, 512.0, xtol=1e-12)
+
+
+def test_degrees_of_freedom_are_roots():
+    terms = -np.concatenate([np.geomspace(1e-6, 300.0, 200), [0.0, -1.0]])
+    groups = Groups(np.ones(3 * 202), np.zeros((3 * 202, 1)), np.zeros((3 * 202, 1)), 3 * np.arange(202))
+    found = Independent(1, {}).begin(groups)._dof(groups, terms)
+    np.testing.assert_allclose(found, [root_of_dof(one, 3) for one in terms], rtol=1e-9)
 
 
 @pytest.mark.parametrize("structure", STRUCTURES)
@@ -276,11 +334,42 @@ def test_the_score_is_a_log_joint_density_with_penalties(structure):
     assert all(first.score >= second.score for first, second in pairwise(finalists))
     assert len({len(one.nodes) for one in finalists}) == len(finalists) > 1
     groups = Groups.of(x, found.labels, structure == "full")
-    again = found.prior.evidence(groups).sum() + gammaln(groups.count).sum() + found.prior.log_hyperprior(groups.count)
+    again = found.prior.evidence(groups).sum() + gammaln(groups.count).sum() + found.prior.log_hyperprior(groups)[0]
     assert found.score == pytest.approx(again, rel=1e-9)
-    (one, *_) = best_cuts(Tree(x, x, 1, structure == "full"), prior_of(structure, 3), gammaln)
+    ((one, *_),) = best_cuts([Tree(x, x, 1, structure == "full")], prior_of(structure, 3), gammaln)
     assert len(one.nodes) == 1
     assert found.score > one.score
+
+
+@pytest.mark.parametrize("n_features", [2, 30])
+def test_hopeless_cuts_and_trees_in_the_same_units_are_no_answers(n_features, monkeypatch):
+    x, _ = make_blobs(400, n_features=n_features, centers=6, random_state=0)
+    x = (x - x.mean(axis=0)) / x.std(axis=0)
+    found = [(one.score, one.labels.tolist()) for one in search(GAUSSIANS["full"](n_features), {}, x, gammaln)]
+    monkeypatch.setattr(searches, "HOPELESS", 1e9)
+    monkeypatch.setattr(searches, "same_units", lambda *_: False)
+    slow = [(one.score, one.labels.tolist()) for one in search(GAUSSIANS["full"](n_features), {}, x, gammaln)]
+    assert [one for _, one in found] == [one for _, one in slow]
+    np.testing.assert_allclose([one for one, _ in found], [one for one, _ in slow], rtol=1e-9)
+
+
+def test_units_are_the_same_up_to_a_factor():
+    matrix = np.array([[4.0, 1e-4], [1e-4, 1e-8]])
+    for units in (matrix, np.array([1.0, 1e-9])):
+        assert same_units(units, 3.0 * units * (1.0 + 1e-13))
+        other = units.copy()
+        other[-1] *= 1.0 + 1e-6
+        assert not same_units(units, other)
+
+
+def test_trees_of_columns_have_the_cuts_of_each():
+    x, _ = clouds(200)
+    trees = [Tree(one, one, 50) for one in (x[:, j : j + 1] for j in range(3))]
+    for tree, cuts in zip(trees, best_cuts(trees, Independent(1, {}), gammaln), strict=True):
+        (own,) = best_cuts([tree], Independent(1, {}), gammaln)
+        assert [one.nodes.tolist() for one in own] == [one.nodes.tolist() for one in cuts]
+        np.testing.assert_allclose([one.score for one in own], [one.score for one in cuts], rtol=1e-9)
+    assert best_cuts([], Independent(1, {}), gammaln) == []
 
 
 def test_clusters_that_touch_are_separated():

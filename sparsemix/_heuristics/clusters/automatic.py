@@ -161,7 +161,7 @@ class _Sample:
                 model.revisit(x, None, part, state, 0)
         except ValueError:  # a row without finite density
             return -np.inf
-        return model.bound(part, state) + found.prior.log_hyperprior(found.groups.count)
+        return model.bound(part, state) + found.prior.log_hyperprior(found.groups)[0]
 
     def _unit(self, structure, scales=None):
         """Divisors of the columns."""

@@ -1,21 +1,22 @@
 """Empirical Bayes for clusters with full covariances."""
 
-from copy import copy
+from functools import lru_cache
 
 import numpy as np
-from scipy.linalg import lapack
 from scipy.special import gammaln
 
-from sparsemix._heuristics.clusters.independent import PSEUDO, SMALLEST
-from sparsemix._heuristics.clusters.metrics import factors, shrunk
+from sparsemix._heuristics.clusters.estimates import PSEUDO, SMALLEST, Estimates
+from sparsemix._heuristics.clusters.metrics import repaired, shrunk
 
 # Values of nu and kappa, and steps of the scale: the evidence is a smooth function of their logs.
-DOFS, KAPPAS, STEPS = 2.0 ** np.arange(10), 10.0 ** np.arange(-20.0, 2.1, 0.25), (2.0, 2.0**0.5)
-# Range of the scale.
-LEAST_SCALE, MOST_SCALE = 1e-3, 1e5
+DOFS, KAPPAS, WIDE, NARROW = 2.0 ** np.arange(10), 10.0 ** np.arange(-20.0, 2.1, 0.25), 2.0, 2.0**0.5
+# First scale and nu, and the range of the scale.
+FIRST, LEAST_SCALE, MOST_SCALE = 8.0, 1e-3, 1e5
+# A number that exceeds all squared distances.
+CORNER = 1e200
 
 
-class Matrices:
+class Matrices(Estimates):
     """Normal-Wishart prior: precisions Wishart(nu + D - 1, scale W), a mean N(m, (kappa precision)^-1).
 
     W is the pooled covariance within the groups, so that three numbers are left to choose: the scale needs a
@@ -28,101 +29,147 @@ class Matrices:
         As for Independent; "dof" is nu + D - 1, "covariance" scale times W.
     """
 
+    names = ("m", "matrix", "log_det", "scale", "kappa", "nu")
+
     def __init__(self, n_features, given):
         self.n_features, self.given = n_features, given
-        self.m, self.scale, self.kappa, self.nu = np.zeros(n_features), 8.0, 0.1, 8.0
         dof, kappa = given.get("dof"), given.get("mean_precision")
         self.dofs = DOFS if dof is None else np.array([dof - n_features + 1.0])
         self.kappas = KAPPAS if kappa is None else np.array([kappa])
-        if given.get("mean") is not None:
-            self.m = given["mean"]
+        self.scale = np.array([FIRST])
 
     def begin(self, groups):
         """Moments of the groups as a first estimate."""
-        if self.given.get("mean") is None:
-            weight = np.sqrt(groups.count)
-            self.m = weight @ groups.mean / weight.sum()
+        n_cuts, d = len(groups.sizes), self.n_features
+        weight = np.sqrt(groups.count)[:, None]
+        self.m = groups.sums(weight * groups.mean) / groups.sums(weight)
+        if self.given.get("mean") is not None:
+            self.m = np.tile(self.given["mean"], (n_cuts, 1))
+        self.scale = np.full(n_cuts, self.scale[-1])
         if self.given.get("covariance") is not None:
-            self._expect(self.given["covariance"])
-            self.scale = 1.0
-            return self
-        degrees = max(groups.count.sum() - np.minimum(groups.count, 1.0).sum(), 1.0)
-        within = groups.scatter.sum(axis=0) / degrees
-        within[np.diag_indices(self.n_features)] += SMALLEST
-        self._expect(shrunk(within, degrees))
+            self.scale, self.matrix = np.ones(n_cuts), np.tile(self.given["covariance"], (n_cuts, 1, 1))
+        else:
+            degrees = groups.degrees()
+            within = groups.sums(groups.scatter) / degrees[:, None, None] + SMALLEST * np.eye(d)
+            self.matrix = shrunk(within, degrees)
+        self.log_det = np.linalg.slogdet(self.matrix)[1]
         return self
 
-    def _expect(self, matrix):
-        self.matrix, self.log_det = matrix, np.linalg.slogdet(matrix)[1]
+    def fit(self, groups, rounds, promising=lambda _, value: np.isfinite(value)):  # noqa: ARG002
+        """Maximise the evidence: a line search of the scale, and the best kappa and nu for each value.
 
-    def fit(self, groups, rounds):  # noqa: ARG002
-        """Maximise the evidence: a line search of the scale, and the best kappa and nu for each value."""
-        found = {}
-
-        def value(scale):
-            if scale not in found:
-                found[scale] = self._best(groups, scale)
-            return found[scale][0]
-
-        value(self.scale)
-        for step in () if self.given.get("covariance") is not None else STEPS:
-            before = None
-            while (best := max(found, key=value)) != before and LEAST_SCALE < best < MOST_SCALE:
-                before = best
-                value(best * step)
-                value(best / step)
-        self.scale = max(found, key=value)
-        _, self.kappa, self.nu = found[self.scale]
+        It ends after the first scale for the cuts that ``promising`` refuses by their evidence.
+        """
+        terms = self._terms(groups)
+        value, self.kappa, self.nu = self._best(groups, terms, self.scale)
+        if self.given.get("covariance") is None:
+            self._search_scale(groups, terms, value, promising(self, value))
+        self.log_evidence = value - self._log_kappa(self.kappa)
         return self
 
-    def _best(self, groups, scale):
-        """Largest evidence for one scale, with its kappa and nu."""
-        factors, kappa, nu = self._factored(groups, scale), self.kappa, self.nu
-        for _ in range(2):
-            nu = self.dofs[self._evidence(groups.count, factors, scale, kappa, self.dofs).sum(axis=0).argmax()]
-            evidence = self._evidence(groups.count, factors, scale, self.kappas, nu).sum(axis=0)
-            evidence += 0.5 * np.log(self.kappas) - 0.5 * PSEUDO * self.kappas
-            kappa = self.kappas[evidence.argmax()]
-        return evidence.max(), kappa, nu
+    def _search_scale(self, groups, terms, value, kept):
+        """Move the scales of the cuts ``kept`` while their evidence ``value``, which is updated, rises."""
+        sides = np.full((2, len(value)), -np.inf)  # evidence at half and twice the scale
+
+        def move(cuts, scale):
+            """Change scales to those of more evidence; return the evidence before and after, and where it rises."""
+            old, (new, kappa, nu) = value[cuts], self.take(cuts)._best(groups.cuts(cuts), terms[cuts], scale)
+            rises = new > old
+            those = cuts[rises]
+            value[those], self.scale[those], self.kappa[those], self.nu[those] = (
+                one[rises] for one in (new, scale, kappa, nu)
+            )
+            return old, new, rises
+
+        for side, factor in ((1, WIDE), (0, 1.0 / WIDE)):
+            cuts = np.flatnonzero(kept & (sides[side] == -np.inf))
+            while len(cuts):
+                old, new, rises = move(cuts, self.scale[cuts] * factor)
+                sides[side, cuts[~rises]] = new[~rises]
+                cuts = cuts[rises]
+                sides[1 - side, cuts] = old[rises]
+                cuts = cuts[(self.scale[cuts] > LEAST_SCALE) & (self.scale[cuts] < MOST_SCALE)]
+        cuts = np.flatnonzero(kept)
+        factors = np.where(sides[1] > sides[0], NARROW, 1.0 / NARROW)
+        if len(cuts):
+            _, _, rises = move(cuts, self.scale[cuts] * factors[cuts])
+            cuts = cuts[~rises]
+        if len(cuts):
+            move(cuts, self.scale[cuts] / factors[cuts])
+
+    @staticmethod
+    def _log_kappa(kappa):
+        """Log hyperprior of kappa."""
+        return 0.5 * np.log(kappa) - 0.5 * PSEUDO * kappa
+
+    def _terms(self, groups):
+        """What the evidence of each cut owes to the numbers of rows alone, for all kappa and nu."""
+        d, kappa, n = self.n_features, self.kappas, groups.count[:, None]
+        shares = groups.sums(np.log(kappa / (kappa + n)))
+        hyper = self._log_kappa(kappa) - 0.5 * d * np.log(np.pi) * groups.sums(n)
+        return (0.5 * d * shares + hyper)[:, :, None] + groups.sums(self._gammas(groups.count))[:, None]
+
+    def _best(self, groups, terms, scale):
+        """Largest evidence of each cut for its scale, with kappa and nu."""
+        logs, squares = self._factored(groups, scale)
+        kappa, n, dof = self.kappas, groups.count[:, None], self.dofs + self.n_features - 1.0
+        logs = logs[:, None] + np.log1p(kappa / (1.0 + kappa / n) * squares[:, None])
+        prior = groups.sizes * (self.n_features * np.log(scale) + self.log_det)
+        logs, weighted = groups.sums(logs), groups.sums(n * logs)
+        value = terms + 0.5 * dof * (prior[:, None] - logs)[:, :, None] - 0.5 * weighted[:, :, None]
+        best = value.reshape(len(value), -1).argmax(axis=1)
+        i, j = np.unravel_index(best, value.shape[1:])
+        return value[np.arange(len(value)), i, j], kappa[i], self.dofs[j]
 
     def _factored(self, groups, scale):
         """log |B| without the distance of the mean from m, and that distance in units of B, (G,) each."""
-        low = factors(groups.scatter + scale * self.matrix)
-        logs = 2.0 * np.log(np.diagonal(low, axis1=1, axis2=2)).sum(axis=1)
-        # LAPACK reads a factor in C order as its transpose; numpy has no solver for triangles
-        apart = np.stack([lapack.dtrtrs(f.T, m, trans=1)[0] for f, m in zip(low, groups.mean - self.m, strict=True)])
-        return logs[:, None], (apart**2).sum(axis=1)[:, None]
+        d = self.n_features
+        b = np.empty((len(groups.count), d + 1, d + 1))
+        for cut, first, last in zip(range(len(scale)), groups.starts, groups.starts + groups.sizes, strict=True):
+            np.add(groups.scatter[first:last], scale[cut] * self.matrix[cut], out=b[first:last, :d, :d])
+        b[:, d, :d] = groups.mean - groups.spread(self.m)  # the last row of a factor is this one divided by the others
+        b[:, d, d] = CORNER
+        try:
+            low = np.linalg.cholesky(b)
+        except np.linalg.LinAlgError:
+            b[:, :d, :d] = repaired(b[:, :d, :d])
+            low = np.linalg.cholesky(b)
+        logs = 2.0 * np.log(np.diagonal(low, axis1=1, axis2=2)[:, :d]).sum(axis=1)
+        return logs, (low[:, d, :d] ** 2).sum(axis=1)
 
-    def _evidence(self, count, factors, scale, kappa, nu):
-        """Log density of the rows of each group, (G, ...), for one or several values of kappa or nu."""
-        d, n = self.n_features, count[:, None]
-        nu = np.atleast_1d(nu)
-        logs = factors[0] + np.log1p(kappa * n / (kappa + n) * factors[1])
-        sizes, where = np.unique(count, return_inverse=True)
-        column = nu + np.arange(d)[:, None, None]
-        gammas = (gammaln(0.5 * (column + sizes[:, None])) - gammaln(0.5 * column)).sum(axis=0)[where]
-        dof = nu + d - 1.0
-        prior = 0.5 * dof * (d * np.log(scale) + self.log_det) + 0.5 * d * np.log(kappa / (kappa + n))
-        return gammas + prior - 0.5 * (dof + n) * logs - 0.5 * n * d * np.log(np.pi)
+    def _gammas(self, count):
+        """Differences of log gamma functions of dof + n and dof, (G, number of dofs)."""
+        most = 1 << int(count.max()).bit_length()
+        return gammas(self.n_features, tuple(self.dofs), most)[count.astype(np.intp)]
 
     def evidence(self, groups):
         """Log density of the rows of each group, (G,)."""
-        return self._evidence(groups.count, self._factored(groups, self.scale), self.scale, self.kappa, self.nu)[:, 0]
+        d, n, kappa = self.n_features, groups.count, groups.spread(self.kappa)
+        logs, squares = self._factored(groups, self.scale)
+        logs += np.log1p(kappa / (1.0 + kappa / n) * squares)
+        dof = self.nu + d - 1.0
+        prior = groups.spread(0.5 * dof * (d * np.log(self.scale) + self.log_det))
+        prior = prior + 0.5 * d * np.log(kappa / (kappa + n))
+        gamma = self._gammas(n)[np.arange(len(n)), groups.spread(np.searchsorted(self.dofs, self.nu))]
+        return gamma + prior - 0.5 * (groups.spread(dof) + n) * logs - 0.5 * n * d * np.log(np.pi)
 
-    def log_hyperprior(self, count):
+    def log_hyperprior(self, groups):
         """As of Independent, for kappa, m and W."""
-        d, dof = self.n_features, self.nu + self.n_features - 1.0
-        log_rows = np.log1p((dof * count / (dof + count)).sum())
-        log_prior = 0.5 * np.log(self.kappa) - 0.5 * PSEUDO * self.kappa
-        return log_prior - 0.5 * (d * np.log1p(len(count)) + 0.5 * d * (d + 1) * log_rows)
-
-    def copy(self):
-        """A copy with its own estimates."""
-        return copy(self)
+        d = self.n_features
+        log_rows = groups.log_rows(self.nu + d - 1.0)
+        return self._log_kappa(self.kappa) - 0.5 * (d * np.log1p(groups.sizes) + 0.5 * d * (d + 1) * log_rows)
 
     def arguments(self):
-        """The estimates as arguments of a family's prior."""
+        """The estimates of one cut as arguments of a family's prior."""
         return {
-            "mean": self.m, "mean_precision": self.kappa, "dof": self.nu + self.n_features - 1.0,
-            "covariance": self.scale * self.matrix,
+            "mean": self.m[0], "mean_precision": self.kappa[0], "dof": self.nu[0] + self.n_features - 1.0,
+            "covariance": self.scale[0] * self.matrix[0],
         }  # fmt: skip
+
+
+@lru_cache(maxsize=8)
+def gammas(n_features, dofs, most):
+    """Log of Gamma_D((nu + D - 1 + n) / 2) / Gamma_D((nu + D - 1) / 2) for n = 0, 1, ..., ``most``, of each nu."""
+    column = np.arange(most)[:, None] + np.array(dofs)
+    steps = gammaln(0.5 * (column + n_features)) - gammaln(0.5 * column)
+    return np.cumsum(np.concatenate([np.zeros((1, len(dofs))), steps]), axis=0)

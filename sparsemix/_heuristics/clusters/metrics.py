@@ -17,6 +17,8 @@ NEIGHBOURS, ASKED, ROUNDS, SETTLED = 3, 400, 20, 0.05
 # Starts and steps of the search for directions, and the weight of the old direction in a step: at least three, so that
 # kurtosis falls.
 STARTS, KEPT, FIRST_STEPS, LAST_STEPS, OLD = 2048, 16, 10, 30, 4.0
+# Starts at a time, whose products with the rows fit a cache.
+TILE = 64
 # Negentropy in nats above which a column is examined: that of 300 normal numbers is below it, but for bias.
 NOT_NORMAL = 0.1
 # Directions of smaller variance, relative to all rows, are round-off; and the round-off of a factorisation.
@@ -25,18 +27,19 @@ SMALLEST, ROUND_OFF = 1e-9, 1e-13
 
 def shrunk(covariance, degrees):
     """Logs of the correlations' eigenvalues drawn to their mean, by the spread that chance gives them, about D /
-    degrees.
+    degrees; of one covariance (D, D) or several (..., D, D).
 
     A product, so that directions of tiny variance keep it; a sum with rows of no correlation would widen them.
     """
-    scale = np.sqrt(np.maximum(np.diag(covariance), 1e-300))
-    values, vectors = np.linalg.eigh(covariance / np.outer(scale, scale))
+    scale = np.sqrt(np.maximum(np.diagonal(covariance, axis1=-2, axis2=-1), 1e-300))
+    values, vectors = np.linalg.eigh(covariance / (scale[..., None] * scale[..., None, :]))
     logs = np.log(np.maximum(values, 1e-10))
-    spread = max(logs.var(), 1e-9)
-    logs = logs.mean() + (logs - logs.mean()) * np.sqrt(spread / (spread + (len(logs) + 1.0) / degrees))
-    correlations = (vectors * np.exp(logs)) @ vectors.T
-    scale = scale / np.sqrt(np.diag(correlations))
-    return correlations * np.outer(scale, scale)
+    mean, spread = logs.mean(axis=-1, keepdims=True), np.maximum(logs.var(axis=-1), 1e-9)
+    kept = np.sqrt(spread / (spread + (logs.shape[-1] + 1.0) / degrees))
+    logs = mean + (logs - mean) * kept[..., None]
+    correlations = (vectors * np.exp(logs)[..., None, :]) @ np.swapaxes(vectors, -1, -2)
+    scale = scale / np.sqrt(np.diagonal(correlations, axis1=-2, axis2=-1))
+    return correlations * (scale[..., None] * scale[..., None, :])
 
 
 def neighbours(x, matrices, kept=NEIGHBOURS, rounds=ROUNDS):
@@ -48,7 +51,10 @@ def neighbours(x, matrices, kept=NEIGHBOURS, rounds=ROUNDS):
         units = round_rows(x, within)
         distances = cdist(units[:n], units, "sqeuclidean")
         distances[np.arange(n), np.arange(n)] = np.inf
-        near = np.argpartition(distances, kept - 1, axis=1)[:, :kept]
+        near = np.empty((n, kept), dtype=np.intp)
+        for column in near.T:  # faster than a partition of all distances
+            column[:] = distances.argmin(axis=1)
+            distances[np.arange(n), column] = np.inf
         apart = (x[:n, None] - x[near]).reshape(-1, x.shape[1])
         new = shrunk(apart.T @ apart / len(apart) / 2, n) if matrices else (apart**2).mean(axis=0) / 2
         new = at_least(new, SMALLEST)
@@ -68,12 +74,12 @@ def least_kurtosis(white):
     first, second = np.random.default_rng(0).integers(n, size=(2, STARTS))
     found = (white[first] - white[second]).T + SMALLEST
     found /= np.sqrt((found**2).sum(axis=0))
-    for steps in (FIRST_STEPS, LAST_STEPS):
-        for _ in range(steps):
-            along = white @ found
-            found = OLD * found - white.T @ (along * along * along) / n
-            found /= np.sqrt((found**2).sum(axis=0))
-        squares = (white @ found) ** 2
+    # what the first steps choose is close enough in single precision
+    for steps, rows in ((FIRST_STEPS, white.astype(np.float32)), (LAST_STEPS, white)):
+        found = found.astype(rows.dtype)
+        for first in range(0, found.shape[1], TILE):
+            found[:, first : first + TILE] = descended(rows, found[:, first : first + TILE], steps)
+        squares = (rows @ found) ** 2
         found = found[:, np.argsort((squares * squares).mean(axis=0), kind="stable")[: STARTS // KEPT]]
     gains = negentropy(white @ found)
     kept = np.zeros((d, 0))
@@ -87,6 +93,15 @@ def least_kurtosis(white):
     basis = np.linalg.qr(np.c_[kept, np.eye(d)])[0][:, :d]
     basis[:, : kept.shape[1]] = kept
     return basis
+
+
+def descended(white, found, steps):
+    """Directions of lower kurtosis after some steps from directions (D, k)."""
+    for _ in range(steps):
+        along = white @ found
+        found = OLD * found - white.T @ (along * along * along) / len(white)
+        found /= np.sqrt((found**2).sum(axis=0))
+    return found
 
 
 def negentropy(x):
@@ -126,7 +141,12 @@ def factors(matrices):
     try:
         return np.linalg.cholesky(matrices)
     except np.linalg.LinAlgError:
-        values, vectors = np.linalg.eigh(matrices)
-        least = ROUND_OFF * values[..., -1:]
-        repaired = (vectors * np.maximum(values, least)[..., None, :]) @ np.swapaxes(vectors, -1, -2)
-        return np.linalg.cholesky(repaired + np.eye(matrices.shape[-1]) * least[..., None])
+        return np.linalg.cholesky(repaired(matrices))
+
+
+def repaired(matrices):
+    """Matrices whose eigenvalues are positive."""
+    values, vectors = np.linalg.eigh(matrices)
+    least = ROUND_OFF * values[..., -1:]
+    positive = (vectors * np.maximum(values, least)[..., None, :]) @ np.swapaxes(vectors, -1, -2)
+    return positive + np.eye(matrices.shape[-1]) * least[..., None]

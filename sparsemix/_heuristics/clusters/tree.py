@@ -1,22 +1,69 @@
 """Ward's tree of rows, and the partition of largest evidence among all cuts of the tree."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
-from scipy.cluster.hierarchy import ward
+
+from sparsemix._kernels.clusters import _ward
+
+ONE_CUT = np.zeros(1, dtype=np.intp)
 
 
 @dataclass
 class Groups:
-    """Sums of groups of rows: number (G,), mean (G, D), and scatter about the mean, (G, D) or (G, D, D)."""
+    """Sums of groups of rows: number (G,), mean (G, D), and scatter about the mean, (G, D) or (G, D, D).
+
+    They may be those of several cuts, one after the other, whose first groups are ``starts`` (C,).
+    """
 
     count: np.ndarray
     mean: np.ndarray
     scatter: np.ndarray
+    starts: np.ndarray = field(default_factory=lambda: ONE_CUT)
 
-    def take(self, groups):
+    def take(self, groups, starts=ONE_CUT):
         """Some of the groups."""
-        return Groups(self.count[groups], self.mean[groups], self.scatter[groups])
+        return Groups(self.count[groups], self.mean[groups], self.scatter[groups], starts)
+
+    @classmethod
+    def join(cls, several):
+        """Groups of several objects, each of which is one cut."""
+        if len(several) == 1:
+            return several[0]
+        sizes = [len(one.count) for one in several]
+        columns = zip(*((one.count, one.mean, one.scatter) for one in several), strict=True)
+        return cls(*map(np.concatenate, columns), np.cumsum([0, *sizes[:-1]]))
+
+    @cached_property
+    def sizes(self):
+        """Number of groups of each cut, (C,)."""
+        return np.diff(self.starts, append=len(self.count))
+
+    def cuts(self, chosen):
+        """The groups of some cuts."""
+        if len(chosen) == len(self.starts):
+            return self
+        sizes = self.sizes[chosen]
+        starts = np.cumsum(sizes) - sizes
+        return self.take(np.arange(sizes.sum()) + np.repeat(self.starts[chosen] - starts, sizes), starts)
+
+    def sums(self, values):
+        """Sums of values (G, ...) over the groups of each cut, (C, ...)."""
+        return np.add.reduceat(values, self.starts, axis=0)
+
+    def spread(self, values):
+        """Values (C, ...) of each group's cut, (G, ...)."""
+        return np.repeat(values, self.sizes, axis=0) if len(values) > 1 else values
+
+    def degrees(self):
+        """Degrees of freedom of the scatter within all groups of a cut, at least one, (C,)."""
+        return np.maximum(self.sums(self.count) - self.sums(np.minimum(self.count, 1.0)), 1.0)
+
+    def log_rows(self, dof, n_columns=1):
+        """Log of one more than the sum of the groups' numbers of rows, of which many count as ``dof``, (C,)."""
+        rows, dof = n_columns * self.count, self.spread(dof)
+        return np.log1p(self.sums(dof * rows / (dof + rows)))
 
     @classmethod
     def of(cls, x, labels, matrices):
@@ -57,7 +104,7 @@ class Tree:
 
     def __init__(self, coordinates, x, n_leaves, matrices=False):
         n = len(x)
-        pairs = ward(coordinates)[:, :2].astype(np.intp) if n > 1 else np.zeros((0, 2), dtype=np.intp)
+        pairs = ward(coordinates)
         first = 2 * n - n_leaves  # nodes from here on are above the leaves
         upper = pairs[first - n :]
         leaves = np.sort(upper[upper < first]) if n_leaves > 1 else np.array([2 * n - 2])
@@ -98,12 +145,24 @@ class Tree:
         return _spread(number, self.pairs, len(self.pairs) + 1)[self.leaves]
 
 
+def ward(x):
+    """Children of the nodes n, n + 1, ... of Ward's tree of the rows of (n, D), (n - 1, 2)."""
+    heights, pairs = np.empty(len(x) - 1), np.empty((len(x) - 1, 2), dtype=np.intp)
+    _ward.merge(np.array(x.T, dtype=np.float64, order="C"), heights, pairs)
+    pairs = pairs[np.argsort(heights, kind="stable")]
+    _ward.number(pairs)
+    return pairs
+
+
 def _spread(number, pairs, n):
-    """Numbers of the first ``n`` nodes: each node hands its own to its children."""
-    for node in range(n + len(pairs) - 1, n - 1, -1):
-        if number[node] >= 0:
-            number[pairs[node - n]] = number[node]
-    return number[:n].copy()
+    """Numbers of the first ``n`` nodes: each has its own, or that of the node above that has one."""
+    above = np.arange(n + len(pairs))
+    above[pairs] = np.arange(n, n + len(pairs))[:, None]
+    own = np.flatnonzero(number[: len(above)] >= 0)
+    above[own] = own
+    while (further := above[above]).tobytes() != above.tobytes():
+        above = further
+    return number[above[:n]]
 
 
 def _add_up(leaves, pairs):
@@ -112,11 +171,17 @@ def _add_up(leaves, pairs):
     size = 2 * n - 1
     out = Groups(*(np.empty((size, *a.shape[1:])) for a in (leaves.count, leaves.mean, leaves.scatter)))
     out.count[:n], out.mean[:n], out.scatter[:n] = leaves.count, leaves.mean, leaves.scatter
-    outer = (lambda v: v[:, None] * v) if leaves.scatter.ndim == 3 else np.square
+    outer = (lambda v: v[:, :, None] * v[:, None]) if leaves.scatter.ndim == 3 else np.square
+    height = [0] * size
     for node, (a, b) in enumerate(pairs.tolist(), n):
+        height[node] = 1 + max(height[a], height[b])
+    order = np.argsort(height, kind="stable")
+    for nodes in np.split(order, np.cumsum(np.bincount(height)))[1:-1]:  # of one height: none is above another
+        a, b = pairs[nodes - n].T
         mass, apart = out.count[a] + out.count[b], out.mean[b] - out.mean[a]
         share = out.count[b] / mass
-        out.count[node] = mass
-        out.mean[node] = out.mean[a] + share * apart
-        out.scatter[node] = out.scatter[a] + out.scatter[b] + share * out.count[a] * outer(apart)
+        out.count[nodes] = mass
+        out.mean[nodes] = out.mean[a] + share[:, None] * apart
+        between = outer(apart) * (share * out.count[a]).reshape(-1, *[1] * (leaves.scatter.ndim - 1))
+        out.scatter[nodes] = out.scatter[a] + out.scatter[b] + between
     return out
