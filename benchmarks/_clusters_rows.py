@@ -12,6 +12,7 @@ PROBLEMS = (
     "least n=300 d=10 gap=30", "lattice side=3 d=5", "lattice side=4 d=3", "lattice side=2 d=7",
     "blobs d=2 sd=0.6", "blobs d=5", "blobs d=20", "blobs d=50", "blobs n=3000 d=10 groups=30",
     "ellipses", "given d=5", "given d=20", "one d=2", "one d=10", "one d=30", "student",
+    "codes n=400 far=1", "codes d=10 far=20", "codes d=10 far=50 code=1e20",
 )  # fmt: skip
 TABLES = (
     *(f"{name}{form}" for name in ("iris", "wine", "breast_cancer", "digits") for form in ("", " standardised")),
@@ -22,11 +23,15 @@ STREAMS = (
     "few n=20000 d=5 informative=1", "few n=20000 d=20 informative=3", "blobs d=5", "blobs n=3000 d=10 groups=30",
     "lattice side=4 d=3", "ellipses", "given d=5", "one d=10",
 )  # fmt: skip
+# Shifts of a moving stream in a block, which are 0, 1, 3, 10, 15 and 50 noise widths; columns; and rows of a block.
+SHIFTS = (0.0, 0.2, 0.6, 2.0, 3.0, 10.0)
+MOVING = tuple((shift, d, n) for shift in SHIFTS for d in (2, 8, 30) for n in (100, 500, 2_000))
 # n_components of BayesianGaussianMixture, which needs an upper bound, and those that BIC chooses from.
 BOUND, NUMBERS = 20, (1, 2, 3, 5, 8, 12, 20)
 CLASSES = {
     "HDBSCAN": "HDBSCAN", "HDBSCAN chosen": "HDBSCAN", "variational": "BayesianGaussianMixture",
     "variational tied": "BayesianGaussianMixture", "BIC": "SparseGaussianMixture", "EVoC": "EVoC",
+    "Birch": "Birch", "nearest centre": "true centres",
 }  # fmt: skip
 # What differs from the defaults of other packages. The second setting of HDBSCAN is the best of eleven on the digits.
 PARAMETERS = {
@@ -73,6 +78,14 @@ def growing(bench):
 
         measure(bench, "growing", name, "_growing_tasks:growing", sizes.growing_seeds, about, name=name,
                 numbers=NUMBERS, block=block)  # fmt: skip
+
+
+def moving(bench):
+    """Streams whose groups are new in each block, at another place."""
+    for shift, d, n in bench.sizes.moving:
+        measure(bench, "moving", f"shift {shift:g} a block, {d} columns, {n:,} rows a block", "_growing_tasks:moved",
+                bench.sizes.moving_seeds, lambda _: {"prior": "defaults"}, shift=shift, d=d, n=n,
+                blocks=bench.sizes.moving_blocks)  # fmt: skip
 
 
 def rules(bench):

@@ -103,6 +103,21 @@ def typo(rng, n=500, d=4, groups=4):
     return X, labels
 
 
+def codes(rng, n=1_000, d=2, groups=5, far=1, code=-999_999.0):
+    """Narrow groups, and rows that hold a code of missing values in all columns."""
+    labels = balanced(rng, n, groups)
+    X = rng.uniform(0.0, 1.0, (groups, d))[labels] + 0.04 * rng.standard_normal((n, d))
+    X[:far], labels[:far] = code, groups
+    return X, labels
+
+
+def moving(rng, shift=3.0, d=2, n=1_000, groups=5, blocks=30):
+    """Blocks of a stream, each with new groups; the place of all of them moves by ``shift`` a block."""
+    for block in range(blocks):
+        centres, labels = rng.uniform(-5.0, 5.0, (groups, d)) + shift * block, rng.integers(0, groups, n)
+        yield centres[labels] + 0.2 * rng.standard_normal((n, d)), labels, centres
+
+
 def reduced(rng, n=1_000, d=10):
     """Principal components of some digits."""
     X, labels = datasets.load_digits(return_X_y=True)
@@ -167,8 +182,8 @@ def table(name):
 
 KINDS = {
     kind.__name__: kind
-    for kind in (few, least, lattice, blobs, ellipses, given, one, student, unequal, copies, binary, typo, reduced,
-                 nested, oblique, zeros)
+    for kind in (few, least, lattice, blobs, ellipses, given, one, student, unequal, copies, binary, typo, codes,
+                 reduced, nested, oblique, zeros)
 } | {
     "heavy": grouped(600, 3, 4, 9.0, lambda rng, shape: rng.standard_t(5, shape)),
     "skewed": grouped(600, 3, 3, 3.0, lambda rng, shape: 0.4 * normal(rng, shape), np.exp),

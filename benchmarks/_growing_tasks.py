@@ -5,12 +5,16 @@ import warnings
 
 import numpy as np
 from _clusters_tasks import finders, judged
-from _growing_problems import draw, parameters
+from _growing_problems import draw, moving, parameters
 from _measure import spent
+from scipy.spatial.distance import cdist
+from sklearn.cluster import Birch
+from sklearn.metrics import adjusted_rand_score
 
 from sparsemix import SparseGaussianMixture, StreamingNGGPMixture
 
 ROWS_A_FEATURE = 4  # that a half needs twice of, for held-out scores
+ENOUGH = 0.75  # agreement that each block of a moving stream should have
 
 
 def growing(name, seed, numbers, block=None):
@@ -68,6 +72,30 @@ def labels_of(model, X):
 def streams(order, labels):
     """Names of orders, and the orders: a random one, and that order sorted by label."""
     return ("random stream", order), ("sorted stream", order[np.argsort(labels[order], kind="stable")])
+
+
+def moved(seed, **sizes):
+    """Agreement of each block of a moving stream after it was learned, by ours and by Birch with the true number.
+
+    The nearest true centre is the best that can be had.
+    """
+    warnings.simplefilter("ignore")
+    blocks, runs = list(moving(np.random.default_rng(seed), **sizes)), {}
+    for method in ("sparsemix", "sparsemix, half-life", "Birch", "nearest centre"):
+        model = {
+            "sparsemix": StreamingNGGPMixture(), "sparsemix, half-life": StreamingNGGPMixture(half_life=500.0),
+            "Birch": Birch(n_clusters=None),
+        }.get(method)  # fmt: skip
+
+        def found(X, centres, model=model):
+            return cdist(X, centres).argmin(axis=1) if model is None else model.partial_fit(X).predict(X)
+
+        rand, seconds = spent(lambda found=found: [adjusted_rand_score(y, found(X, at)) for X, y, at in blocks])
+        runs[method] = {"mean": float(np.mean(rand)), "least": float(np.min(rand)), "seconds": seconds,
+                        "blocks_below": int(np.sum(np.array(rand) < ENOUGH))}  # fmt: skip
+        if model is not None and method != "Birch":
+            runs[method]["n_clusters"] = model.n_clusters_
+    return {"runs": runs}
 
 
 def streamed(X, order, block, more):

@@ -31,6 +31,8 @@ SEEDINGS = (
 # Shares of isolated rows that initialisations with a background leave out, if they exceed twice the expected share. The
 # true share may be far from the expected one; 0.6 suffices for two fifths of wrong rows.
 LEFT_OUT = 0.3, 0.6
+# Number of initialisations that get exchanges, the highest ones, for each of ``n_init``.
+EXCHANGED = 2
 # Number of weights of held-out rows in one tile.
 WEIGHTS = 1 << 22
 
@@ -155,26 +157,27 @@ class Start:
         return self._of_subset(some, resp, rows.mass, workers)
 
     def _highest(self, some, rng, workers):
-        """Method and responsibilities of the initialisation with the highest bound, as climbs and exchanges end."""
-        methods, seen, best, highest = self._methods(some) * self.n_init, [], None, -np.inf
+        """Method and responsibilities of the initialisation with the highest bound, as climbs and exchanges end.
+
+        Exchanges cost most, and only the highest ones after climbs get them.
+        """
+        methods, seen, tried = self._methods(some) * self.n_init, [], []
         for method in methods:
             found = labels(method, self.learner, some, self.model.n_components, rng, workers)
-            if any(same_clusters(found, each) for each in seen):
-                continue
-            seen.append(found)
-            resp = SparseResponsibilities.from_labels(found)
-            if self._exchanges(some):
-                bound, resp = exchange_components(self.learner, some, resp, rng, workers)
-            else:
-                bound = self._bound(some, resp, workers) if len(methods) > 1 else 0.0
-            if best is None or bound > highest:
-                best, highest = (method, resp), bound
-        return best
-
-    def _bound(self, some, resp, workers):
-        """The bound after steps of all components."""
-        steps, tol = policy.POLICY.climb_steps, policy.POLICY.climb_tol
-        return self.learner.lower_bound(climb(self.learner, some, resp, steps, workers, tol)[0])
+            if not any(same_clusters(found, each) for each in seen):
+                seen.append(found)
+                tried.append((method, SparseResponsibilities.from_labels(found)))
+        most = EXCHANGED * self.n_init if self._exchanges(some) else 1
+        if len(tried) > most:
+            steps, tol = policy.POLICY.climb_steps, policy.POLICY.climb_tol
+            climbs = [climb(self.learner, some, resp, steps, workers, tol) for _, resp in tried]
+            order = np.argsort([-self.learner.lower_bound(stats) for stats, _ in climbs], kind="stable")[:most]
+            tried = [(tried[i][0], climbs[i][1] if self._exchanges(some) else tried[i][1]) for i in order]
+        if not self._exchanges(some):
+            return tried[0]
+        ends = [exchange_components(self.learner, some, resp, rng, workers) for _, resp in tried]
+        best = int(np.argmax([bound for bound, _ in ends]))
+        return tried[best][0], ends[best][1]
 
     def _likeliest(self, some, rng, workers):
         """Method and responsibilities of the initialisation under which held-out rows are most likely."""
