@@ -21,7 +21,7 @@ from sklearn.mixture import GaussianMixture
 NUMBER = {"few": 3, "least": 3, "blobs": 5, "ellipses": 4, "given": 3, "one": 1, "student": 1}
 NUMBER |= {"unequal": 3, "heavy": 4, "skewed": 3, "whole": 4, "copies": 3, "binary": 3, "typo": 4, "reduced": 10}
 NUMBER |= {"nested": 2, "touching": 2, "wide": 4, "oblique": 4, "boxes": 4, "many": 100, "units": 4, "zeros": 3}
-NUMBER |= {"iris": 3, "wine": 3, "breast_cancer": 2, "digits": 10}
+NUMBER |= {"codes": 6, "iris": 3, "wine": 3, "breast_cancer": 2, "digits": 10}
 
 
 @pytest.mark.parametrize("name", dict.fromkeys((*PROBLEMS, *TABLES, *STREAMS, *CHOSE, *NEW)))
