@@ -190,9 +190,9 @@ class StreamingNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator
     A row costs (clusters) x (distinct words), or x n_features ** 2 for full covariances. A bound excludes most of many
     clusters of counts, at an eighth of the memory traffic. Clusters with full covariances of 32 columns or more cost
     n_features ** 2 only if the first 16 columns leave them a share of the row. Memory is proportional to the clusters:
-    9 n_features bytes each for counts, 8 n_features (n_features + 3) / 2 for full Gaussians, plus up to a quarter of
-    spare capacity. Expectation propagation stores 12 bytes for each responsibility, about three for each row. One
-    thread computes everything in double precision, in the order of rows.
+    9 n_features bytes each for counts, 8 n_features (n_features + 3) / 2 for full Gaussians (twice in ``partial_fit``),
+    plus up to a quarter of spare capacity. Expectation propagation stores 12 bytes for each responsibility, about three
+    for each row. One thread computes everything in double precision, in the order of rows.
 
     Documents without words change nothing, and their predictions are the prior. A row of weight w is one arrival of
     mass w. A Gaussian prior that is not given is estimated from the first rows of a stream, and again until there are
