@@ -21,6 +21,7 @@ from sparsemix._estimator.parameters import plain
 from sparsemix._models.clusters.model import GibbsModel
 from sparsemix._typing import Array, ArrayLike, RowsLike, Seed, Weights
 from sparsemix.clusters._parameters import (
+    PITMAN_YOR,
     ROWS,
     SHARED,
     UNREAD,
@@ -62,9 +63,10 @@ class GibbsNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator):
     discount : float in [0, 1), default=0.0
         sigma: 0 is a Dirichlet process, 0.5 a normalized inverse Gaussian process. Larger values make small clusters
         more probable.
-    tilt : float, default=1.0
+    tilt : float or "pitman-yor", default=1.0
         tau of the prior. Only ``concentration * tilt ** discount`` matters. 0 is the normalized stable process, for
-        which the concentration does not matter.
+        which the concentration does not matter. "pitman-yor" is the process of Pitman and Yor with theta =
+        ``concentration``: a new cluster has the weight theta + sigma K, where sigma is the discount.
     concentration_prior : tuple of two floats, default=None
         Shape and rate of a Gamma prior of the concentration, which is then sampled. None keeps the concentration fixed.
     max_components : int, default=None
@@ -190,7 +192,7 @@ class GibbsNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator):
         *,
         concentration: float | None = None,
         discount: float = 0.0,
-        tilt: float = 1.0,
+        tilt: float | str = 1.0,
         concentration_prior: tuple[float, float] | None = None,
         max_components: int | None = None,
         word_prior: float = 0.03,
@@ -397,4 +399,9 @@ def concentration_prior(params):
     given = tuple(plain(value) for value in params.concentration_prior)
     if len(given) != 2 or not all(isinstance(value, numbers.Real) and 0 < value < np.inf for value in given):
         raise ValueError(f"concentration_prior is {given}; give two positive numbers, shape and rate, or None")
+    if params.tilt == PITMAN_YOR:
+        raise ValueError(
+            f"concentration_prior is {given}, but the concentration of tilt={PITMAN_YOR!r} is not learned; "
+            "set concentration_prior=None, or tilt to a number"
+        )
     return given
