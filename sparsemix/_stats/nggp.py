@@ -89,7 +89,7 @@ class NGGP:
         return np.logaddexp(0.0, np.log(self.tilt) - v) if self.tilt else np.zeros_like(v, dtype=np.float64)
 
     def log_mode(self, n, k):
-        """Mode of log U, where a (u + tau)^sigma = theta + sigma k + n tau / u; n and k may be expectations, or arrays."""
+        """Mode of log U, where a (u + tau)^sigma = theta + sigma k + n tau / u; n and k may be real, or arrays."""
         n, k, shape = _flat(n, k)
         out = np.empty_like(n)
         _nggp.log_mode(n, k, *self.measure, out)

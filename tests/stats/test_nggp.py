@@ -410,7 +410,7 @@ def test_concentration_given_clusters_and_u_is_a_gamma_variable(prior):
 def test_a_measure_that_cannot_be_is_refused(measure, message):
     with pytest.raises(ValueError, match=message):
         NGGP(*measure)
-    with pytest.raises(ValueError, match="need a > 0|theta must not be"):
+    with pytest.raises(ValueError, match=r"need a > 0|theta must not be"):
         _nggp.log_mode(np.ones(1), np.ones(1), *(*measure, 0.0)[:4], np.empty(1))
 
 
