@@ -396,6 +396,8 @@ CASES = [
     streaming("epochs merged", "diag", discount=0.5, merge_criterion="bayes_factor", merge_every=25, max_iter=3),
     *(gibbs(f"chain {likelihood}", likelihood) for likelihood in LIKELIHOODS),
     gibbs("chain stable", "multinomial", discount=0.7, tilt=0.0, init_params="sequential"),
+    streaming("stream Pitman-Yor", "diag", discount=0.3, tilt="pitman-yor"),
+    gibbs("chain Pitman-Yor", "diag", discount=0.3, tilt="pitman-yor"),
     gibbs("chain learned", "spherical", discount=0.3, concentration_prior=(2.0, 0.5), max_components=3),
     skip_gram("skip-gram"),
     skip_gram("skip-gram chains", sampler="mhw"),

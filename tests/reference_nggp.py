@@ -65,6 +65,7 @@ class Rule:
     concentration: float = 1.0
     discount: float = 0.0
     tilt: float = 1.0
+    theta: float = 0.0
     threshold: float = 0.01
     n_nonzero: int = 0
     max_components: int = 0
@@ -76,7 +77,7 @@ class Rule:
         a, sigma, tau = self.concentration, self.discount, self.tilt
         log_sum = np.logaddexp(v, math.log(tau)) if tau else v
         laplace = a / sigma * np.exp(sigma * log_sum) if sigma else a * log_sum
-        return n * v - (n - sigma * n_clusters) * log_sum - laplace
+        return (n + self.theta) * v - (n - sigma * n_clusters) * log_sum - laplace
 
     def log_mode(self, n, n_clusters):
         """Where a (u + tau)^sigma = sigma K + n tau / u; log u."""
@@ -84,7 +85,7 @@ class Rule:
 
         def difference(v):
             left = math.log(a) + sigma * (np.logaddexp(v, math.log(tau)) if tau else v)
-            terms = [math.log(sigma * n_clusters)] if sigma else []
+            terms = [math.log(self.theta + sigma * n_clusters)] if sigma else []
             terms += [math.log(n * tau) - v] if tau else []
             return left - np.logaddexp.reduce(terms)
 

@@ -1,4 +1,4 @@
-"""Normalized generalized gamma processes as priors of partitions: Dirichlet, inverse Gaussian, stable and general."""
+"""Normalized generalized gamma processes as priors of partitions, and the process of Pitman and Yor."""
 
 from dataclasses import dataclass
 
@@ -18,14 +18,19 @@ class NGGP:
     """A random measure with Levy intensity a / Gamma(1 - sigma) w^(-1 - sigma) exp(-tau w), divided by its total T.
 
     sigma = 0 is the Dirichlet process with concentration a, for any tau; sigma = 1/2 the normalized inverse Gaussian;
-    tau = 0 the normalized stable process, that is, Pitman-Yor with concentration 0. Otherwise partitions depend on a
-    and tau only through a tau^sigma. Given T, the auxiliary variable U of n rows is Gamma(n) / T. All methods use
-    v = log U, whose density is strictly log-concave (James, Lijoi and Prünster 2009; Favaro and Teh 2013).
+    tau = 0 the normalized stable process. Otherwise partitions depend on a and tau only through a tau^sigma. Given T,
+    the auxiliary variable U of n rows is Gamma(n) / T. All methods use v = log U, whose density is strictly log-concave
+    (James, Lijoi and Prünster 2009; Favaro and Teh 2013).
+
+    theta > 0 multiplies the law of the stable process by T^-theta, and so the density of U by u^theta: this is the
+    process of Pitman and Yor (1997), for any a. Given U a new cluster has the weight a u^sigma, which is sigma times a
+    Gamma(theta / sigma + k) variable, of mean theta + sigma k.
     """
 
     concentration: float
     discount: float
     tilt: float
+    theta: float = 0.0
 
     def __post_init__(self):
         if not (0 < self.concentration < np.inf and 0 <= self.discount < 1 and 0 <= self.tilt < np.inf):
@@ -35,6 +40,18 @@ class NGGP:
             )
         if self.discount == self.tilt == 0:
             raise ValueError("tilt must be positive where discount is 0.")
+        if not (0 <= self.theta < np.inf and self.theta * self.tilt == 0):
+            raise ValueError(f"theta must not be negative, and 0 where tilt is positive, got {self.theta}.")
+
+    @classmethod
+    def pitman_yor(cls, theta, discount):
+        """The process of Pitman and Yor; without discount it is a Dirichlet process."""
+        return cls(theta, discount, 0.0, theta) if discount else cls(theta, 0.0, 1.0)
+
+    @property
+    def measure(self):
+        """All parameters, as kernels take them."""
+        return self.concentration, self.discount, self.tilt, self.theta
 
     # -- the measure
 
@@ -59,11 +76,12 @@ class NGGP:
     def log_density_of_log_u(self, v, n, k):
         """Log density of log U for n rows in k clusters, up to a constant."""
         # n (v - log(u + tau)) as one term: as a difference it would cancel completely for 1e20 rows
-        return self.discount * k * self.log_shift(v) - n * self._log_gap(v) - self.laplace_exponent(v)
+        power = self.theta + self.discount * k
+        return power * self.log_shift(v) - n * self._log_gap(v) - self.laplace_exponent(v)
 
     def slope_of_log_density(self, v, n, k):
         """Derivative of the log density with respect to v."""
-        falling = self.concentration * np.exp(self.discount * self.log_shift(v)) - self.discount * k
+        falling = self.concentration * np.exp(self.discount * self.log_shift(v)) - (self.theta + self.discount * k)
         return n * -np.expm1(-self._log_gap(v)) - falling * np.exp(-self._log_gap(v))
 
     def _log_gap(self, v):
@@ -71,10 +89,10 @@ class NGGP:
         return np.logaddexp(0.0, np.log(self.tilt) - v) if self.tilt else np.zeros_like(v, dtype=np.float64)
 
     def log_mode(self, n, k):
-        """Mode of log U, where a (u + tau)^sigma = sigma k + n tau / u; n and k may be expectations, or arrays."""
+        """Mode of log U, where a (u + tau)^sigma = theta + sigma k + n tau / u; n and k may be real, or arrays."""
         n, k, shape = _flat(n, k)
         out = np.empty_like(n)
-        _nggp.log_mode(n, k, self.concentration, self.discount, self.tilt, out)
+        _nggp.log_mode(n, k, *self.measure, out)
         return out.reshape(shape)[()]
 
     def sample_log_u(self, n, k, rng):
@@ -91,7 +109,8 @@ class NGGP:
     def _drawn(self, mode, n, k, rng):
         gap = float(self._log_gap(mode))
         s = np.exp(-gap)
-        width = 1.0 / np.sqrt(n * -np.expm1(-gap) * (1 + self.discount * s) + k * (self.discount * s) ** 2)
+        curvature = n * -np.expm1(-gap) * (1 + self.discount * s) + k * (self.discount * s) ** 2
+        width = 1.0 / np.sqrt(curvature + self.theta * self.discount)
         touch = mode + np.array([-width, width])
         peak = self.log_density_of_log_u(mode, n, k)
         slopes = self.slope_of_log_density(touch, n, k)
@@ -114,6 +133,21 @@ class NGGP:
 
     # -- partitions
 
+    def log_joint(self, counts, n, v):
+        """Log joint density of a partition of n rows and U at v = log u, up to a constant."""
+        power = n - 1.0 + self.theta
+        return power * v - self.laplace_exponent(v) + self.log_kappa(counts, v).sum()
+
+    def log_partition(self, counts, n):
+        """Log probability of a partition of n rows, up to a constant, given U at its mode for one cluster.
+
+        For the process of Pitman and Yor U is integrated out. Its weight of a new cluster grows with their number.
+        """
+        if not self.theta:
+            return self.log_kappa(counts, self.log_mode(n, 1.0)).sum()
+        opened = np.log(self.theta + self.discount * np.arange(len(counts))).sum()
+        return opened + (gammaln(counts - self.discount) - gammaln(1.0 - self.discount)).sum()
+
     def log_new_weight(self, n, k, rule="quadrature"):
         """Log weight of a new cluster for row n + 1, relative to weights n_k - sigma of existing clusters.
 
@@ -122,8 +156,7 @@ class NGGP:
         """
         n, k, shape = _flat(n, k)
         out = np.empty_like(n)
-        measure = self.concentration, self.discount, self.tilt
-        _nggp.log_new(n, k, *measure, rule == "quadrature", np.empty_like(n), out)
+        _nggp.log_new(n, k, *self.measure, rule == "quadrature", np.empty_like(n), out)
         return out.reshape(shape)[()]
 
     def expected_clusters(self, n):

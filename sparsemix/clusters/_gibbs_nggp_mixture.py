@@ -10,6 +10,7 @@ from scipy.special import logsumexp
 from sklearn.base import ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
 from sparsemix._compat import FitObserver, Interval, StrOptions, _fit_context, with_callbacks
 from sparsemix._engine.chains import attributes_of_chains, best_chain, completed, disagreement
@@ -21,6 +22,7 @@ from sparsemix._estimator.parameters import plain
 from sparsemix._models.clusters.model import GibbsModel
 from sparsemix._typing import Array, ArrayLike, RowsLike, Seed, Weights
 from sparsemix.clusters._parameters import (
+    PITMAN_YOR,
     ROWS,
     SHARED,
     UNREAD,
@@ -38,6 +40,8 @@ from sparsemix.clusters._split_merge import SplitMerge
 
 # Minimum weight of a row. The sampler removes clusters of mass below 1e-9 as round-off.
 SMALLEST_WEIGHT = 1e-8
+# Number of rows whose pairs co_clustering takes without being given them: a quarter of a GB.
+MOST_PAIRED = 5000
 
 
 class GibbsNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator):
@@ -62,9 +66,10 @@ class GibbsNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator):
     discount : float in [0, 1), default=0.0
         sigma: 0 is a Dirichlet process, 0.5 a normalized inverse Gaussian process. Larger values make small clusters
         more probable.
-    tilt : float, default=1.0
+    tilt : float or "pitman-yor", default=1.0
         tau of the prior. Only ``concentration * tilt ** discount`` matters. 0 is the normalized stable process, for
-        which the concentration does not matter.
+        which the concentration does not matter. "pitman-yor" is the process of Pitman and Yor with theta =
+        ``concentration``: a new cluster has the weight theta + sigma K, where sigma is the discount.
     concentration_prior : tuple of two floats, default=None
         Shape and rate of a Gamma prior of the concentration, which is then sampled. None keeps the concentration fixed.
     max_components : int, default=None
@@ -117,6 +122,8 @@ class GibbsNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator):
         The given concentration, or its draw in that sample.
     n_samples_ : int
         Number of samples that ``score_samples`` averages. With 0 it uses the last epoch.
+    sampled_labels_ : ndarray of shape (n_samples_, n_samples), int32
+        Cluster of each row in each sample, numbered separately in each; -1 as in ``labels_``. See ``co_clustering``.
     history_ : list of dict
         One record for each epoch: its number, the seconds so far, "log_joint" (log p(partition, u, rows) up to a
         constant), and the same per row.
@@ -146,7 +153,7 @@ class GibbsNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator):
     and mean of all rows, and then the rows hardly tell one cluster from several.
 
     An epoch costs about as much as one of StreamingNGGPMixture. Every sample stores a copy of the clusters, for counts
-    8 n_features bytes each, and during the fit 4 bytes a row. A row of weight w is one row of mass w.
+    8 n_features bytes each, and 4 bytes a row for ``sampled_labels_``. A row of weight w is one row of mass w.
 
     References
     ----------
@@ -182,7 +189,7 @@ class GibbsNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator):
         "thin": [Interval(numbers.Integral, 1, None, closed="left")],
     }
 
-    chain_log_joints_, r_hat_ = Absent(UNFITTED), Absent(UNFITTED)
+    chain_log_joints_, r_hat_, sampled_labels_ = Absent(UNFITTED), Absent(UNFITTED), Absent(UNFITTED)
 
     def __init__(
         self,
@@ -190,7 +197,7 @@ class GibbsNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator):
         *,
         concentration: float | None = None,
         discount: float = 0.0,
-        tilt: float = 1.0,
+        tilt: float | str = 1.0,
         concentration_prior: tuple[float, float] | None = None,
         max_components: int | None = None,
         word_prior: float = 0.03,
@@ -342,6 +349,65 @@ class GibbsNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator):
         with np.errstate(over="ignore"):
             return float(np.exp(self._attribute("u_").state.log_u))
 
+    def co_clustering(self, rows: ArrayLike | None = None) -> Array:
+        """Posterior probability that two rows of ``fit`` belong to one cluster, for all pairs of some rows.
+
+        It is the share of the samples in which both rows have the same cluster; without samples, that of the last
+        epoch. With few samples it is coarse: lower ``thin`` for more.
+
+        Parameters
+        ----------
+        rows : array-like of shape (n,), int, default=None
+            Indices of the rows. None takes all rows, if they are at most 5000, since n rows take 9 n ** 2 bytes.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n, n), float64
+            Symmetric, with ones on the diagonal; NaN for documents without words and rows of weight zero.
+
+        Raises
+        ------
+        ValueError
+            If an index is not that of a row, or for None and more rows.
+
+        Examples
+        --------
+        >>> from sparsemix import GibbsNGGPMixture
+        >>> from sparsemix.datasets import make_bars_mixture
+        >>> X, labels = make_bars_mixture(random_state=0)[:2]
+        >>> chain = GibbsNGGPMixture(concentration=1.0, max_iter=40, thin=2, random_state=0).fit(X)
+        >>> labels[[1, 2, 3]]
+        array([0, 3, 3])
+        >>> chain.co_clustering([1, 2, 3])
+        array([[1., 0., 0.],
+               [0., 1., 1.],
+               [0., 1., 1.]])
+        """
+        check_is_fitted(self)
+        n_rows = len(self.labels_)
+        if rows is None:
+            if n_rows > MOST_PAIRED:
+                raise ValueError(
+                    f"rows=None means all pairs of {n_rows} rows; give the indices of some rows, or "
+                    f"np.arange({n_rows}) for all"
+                )
+            rows = np.arange(n_rows)
+        rows = np.asarray(rows)
+        if rows.ndim != 1 or (rows.size and rows.dtype.kind not in "iu"):
+            raise ValueError(f"rows must be a list of indices of rows, got shape {rows.shape} of {rows.dtype}")
+        outside = rows[(rows < 0) | (rows >= n_rows)]
+        if outside.size:
+            raise ValueError(f"rows contains {outside[0]}; the fit had rows 0 to {n_rows - 1}")
+        rows = rows.astype(np.intp)
+        samples = self.sampled_labels_[:, rows] if len(self.sampled_labels_) else self.labels_[None, rows]
+        together = np.zeros((len(rows), len(rows)))
+        for labels in samples:
+            together += labels[:, None] == labels
+        together /= len(samples)
+        lost = self.labels_[rows] < 0
+        together[lost], together[:, lost] = np.nan, np.nan
+        return together
+
     def score_samples(self, X: RowsLike, average: str = "density") -> Array:
         """Log predictive density of each row, averaged over the samples.
 
@@ -375,10 +441,14 @@ class GibbsNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator):
         fitted, in_order = monitor.samples.representative(monitor.model, monitor.stats)
         labels = np.full(n_rows, -1, dtype=np.int64)
         labels[monitor.model.numbers] = in_order
+        sampled = np.full((len(monitor.samples.kept), n_rows), -1, dtype=np.int32)
+        for row, (_, sample) in zip(sampled, monitor.samples.kept, strict=True):
+            row[monitor.model.numbers] = sample
         return {
             "_fitted": fitted,
             "_samples": [sample for sample, _ in monitor.samples.kept],
             "labels_": labels,
+            "sampled_labels_": sampled,
             **attributes_of_chains(monitors, monitor),
         }
 
@@ -397,4 +467,9 @@ def concentration_prior(params):
     given = tuple(plain(value) for value in params.concentration_prior)
     if len(given) != 2 or not all(isinstance(value, numbers.Real) and 0 < value < np.inf for value in given):
         raise ValueError(f"concentration_prior is {given}; give two positive numbers, shape and rate, or None")
+    if params.tilt == PITMAN_YOR:
+        raise ValueError(
+            f"concentration_prior is {given}, but the concentration of tilt={PITMAN_YOR!r} is not learned; "
+            "set concentration_prior=None, or tilt to a number"
+        )
     return given

@@ -73,11 +73,14 @@ LARGEST_MEASURE, SMALLEST_DISCOUNT = 1e100, 1e-10
 # Share of a column's rows that may be far ones, such as codes of missing values. A larger share is a group of its own.
 FAR_SHARE = 0.1
 
+# Value of ``tilt`` for the process of Pitman and Yor.
+PITMAN_YOR = "pitman-yor"
+
 SHARED = {
     "likelihood": [StrOptions(LIKELIHOODS)],
     "concentration": [Interval(numbers.Real, 1.0 / LARGEST_MEASURE, LARGEST_MEASURE, closed="both"), None],
     "discount": [Interval(numbers.Real, SMALLEST_DISCOUNT, 1.0, closed="left"), Options(numbers.Real, {0.0})],
-    "tilt": [Interval(numbers.Real, 0.0, LARGEST_MEASURE, closed="both")],
+    "tilt": [Interval(numbers.Real, 0.0, LARGEST_MEASURE, closed="both"), StrOptions({PITMAN_YOR})],
     "max_components": [Interval(numbers.Integral, 1, None, closed="left"), None],
     "word_prior": [PRIOR],
     "mean_precision_prior": [COUNT, None],
@@ -313,6 +316,8 @@ def make_prior(params, counts):
     concentration = params.concentration
     if concentration is None:
         concentration = CONCENTRATION if counts else OF_GAUSSIANS
+    if params.tilt == PITMAN_YOR:
+        return NGGP.pitman_yor(float(concentration), float(params.discount))
     return NGGP(float(concentration), float(params.discount), float(params.tilt))
 
 

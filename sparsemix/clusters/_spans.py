@@ -95,8 +95,8 @@ def judge(model, state, span):
     rival = searched(model, before.copy(), *span.rows())
     if model.max_components is not None and len(rival.live(model.prior.discount)) > model.max_components:
         return None
-    log_u = model.prior.log_mode(state.mass, 1.0)  # the same for both
-    if joint(model.prior, rival, log_u) > joint(model.prior, state, log_u) + span.entropy + GAIN:
+    mass = state.mass  # the same for both
+    if joint(model.prior, rival, mass) > joint(model.prior, state, mass) + span.entropy + GAIN:
         rival.guide, rival.n_read = state.guide, state.n_read
         vars(state).update(vars(rival))
     return None
@@ -132,10 +132,10 @@ def searched(model, state, x, weight):
     return state
 
 
-def joint(prior, state, log_u):
+def joint(prior, state, mass):
     """Log joint density of all rows and their clusters, up to a constant."""
     slots = state.live(prior.discount)
-    return float(prior.log_kappa(state.counts[slots], log_u).sum() + state.sums.evidence(slots).sum())
+    return float(prior.log_partition(state.counts[slots], mass) + state.sums.evidence(slots).sum())
 
 
 def labels(sums, x, partition):

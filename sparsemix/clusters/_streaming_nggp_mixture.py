@@ -73,9 +73,10 @@ class StreamingNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator
     discount : float in [0, 1), default=0.0
         sigma: 0 is a Dirichlet process, 0.5 a normalized inverse Gaussian process. Larger values make small clusters
         more probable.
-    tilt : float, default=1.0
+    tilt : float or "pitman-yor", default=1.0
         tau of the prior. Only ``concentration * tilt ** discount`` matters. 0 is the normalized stable process, for
-        which the concentration does not matter.
+        which the concentration does not matter. "pitman-yor" is the process of Pitman and Yor with theta =
+        ``concentration``: a new cluster has the weight theta + sigma K, where sigma is the discount.
     new_cluster_threshold : float, default=None
         epsilon: a row opens a cluster if its responsibility for a new one is larger. At least ``discount``. None means
         max(0.5, discount + 0.001); smaller values open many clusters that win no further row.
@@ -102,7 +103,7 @@ class StreamingNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator
         Treatment of the auxiliary variable U in the prior weights: U fixed at the mode of log U, or U integrated out.
         The number of clusters in its posterior is their expectation under the responsibilities; with a tuple ("mode",
         "count") or ("quadrature", "count") it is the number of existing clusters, as always from the second epoch on.
-        Labels hardly depend on it.
+        Labels hardly depend on it, and for ``tilt="pitman-yor"`` both treatments are the same.
     merge_criterion : {"auto", "bayes_factor", "responsibility", "similarity"} or tuple, default="auto"
         Criterion for merging two clusters: the log Bayes factor of one cluster against two, the overlap of their
         responsibilities (one minus the normalized L1 distance [3]_), or the similarity of their means or densities.
@@ -198,9 +199,8 @@ class StreamingNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator
     mass w. A Gaussian prior that is not given is estimated from the first rows of a stream, and again until there are
     1,000; this may change all clusters and their numbers. The rows of the search begin in the clusters that it found.
     Later the prior of means follows the clusters, unless you give ``mean_precision_prior``, and every 125 rows of a
-    stream are judged together, which may change the clusters of these rows. The first call fixes the number of columns.
-    For an open vocabulary use ``HashingVectorizer(n_features=2**14, norm=None,
-    alternate_sign=False)``, with a width near the number of words.
+    stream are judged together, which may change the clusters of these rows. The first call fixes the number of columns;
+    ``HashingVectorizer(n_features=2**14, norm=None, alternate_sign=False)`` takes an open vocabulary.
 
     References
     ----------
@@ -245,7 +245,7 @@ class StreamingNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator
         *,
         concentration: float | None = None,
         discount: float = 0.0,
-        tilt: float = 1.0,
+        tilt: float | str = 1.0,
         new_cluster_threshold: float | None = None,
         n_nonzero: int | None = None,
         max_components: int | None = None,

@@ -90,6 +90,7 @@ def test_weights_that_no_cluster_could_have_are_refused():
         ({"concentration_prior": (1.0, 0.0)}, "give two positive numbers, shape and rate"),
         ({"concentration_prior": (1.0, np.inf)}, "give two positive numbers"),
         ({"concentration_prior": ("a", "b")}, "give two positive numbers"),
+        ({"concentration_prior": (2.0, 1.0), "tilt": "pitman-yor"}, "'pitman-yor' is not learned"),
     ],
 )
 def test_parameters_that_do_not_fit_are_named(params, message):

@@ -134,7 +134,7 @@ def test_a_cut_is_the_most_probable_one(likelihood, place):
             state.sums.set_stats([number], stats)
             state.counts[number] = len(part)
         state.n_slots = labels.max() + 1
-        return _spans.joint(prior, state, log_u)
+        return _spans.joint(prior, state, 12.0)
 
     best = value(at_origin)
     rivals = [np.zeros(12, dtype=int), np.arange(12), np.unique(x[:, 0] > 3.0, return_inverse=True)[1]]

@@ -28,6 +28,7 @@ X = np.array([[3, 1, 0], [2, 0, 0], [0, 1, 2], [1, 1, 1], [0, 0, 2]], dtype=np.f
 PRIORS = {
     "dirichlet": {"concentration": 1.5, "discount": 0.0, "tilt": 1.0},
     "stable": {"concentration": 1.0, "discount": 0.5, "tilt": 0.0},
+    "pitman-yor": {"concentration": 0.7, "discount": 0.4, "tilt": 0.0, "theta": 0.7},
     "generalized gamma": {"concentration": 0.8, "discount": 0.7, "tilt": 0.4},
 }
 

@@ -30,6 +30,7 @@ WAYS = {
     "weights": {"weights": True},
     "inverse Gaussian": {"discount": 0.5, "new_cluster_threshold": 0.6},
     "stable, counted": {"discount": 0.3, "tilt": 0.0, "u_rule": ("mode", "count")},
+    "pitman-yor": {"discount": 0.5, "tilt": "pitman-yor", "new_cluster_threshold": 0.6},
     "quadrature": {"discount": 0.5, "u_rule": "quadrature", "new_cluster_threshold": 0.6},
     "one responsibility": {"n_nonzero": 1},
     "few clusters": {"max_components": 3},

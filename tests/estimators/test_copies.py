@@ -117,7 +117,7 @@ def test_pickle_holds_no_rows(case):
     few, rows = case.fitted(), case.data.rows
     many = case.make().fit((sparse.vstack if case.data.sparse else np.vstack)([rows] * 10))
     for est in (few, many):
-        for name in ("labels_", "_doc_counts"):
+        for name in ("labels_", "sampled_labels_", "_doc_counts"):
             vars(est).pop(name, None)
     added = 9 * (12 * rows.nnz if case.data.sparse else rows.nbytes)
     assert len(pickle.dumps(many)) < len(pickle.dumps(few)) + added / 5

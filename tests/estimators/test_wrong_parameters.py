@@ -85,7 +85,7 @@ WRONG = {
         ("rows", 10.0),
     ],
     "thin": [0, -1, 1.5, None],
-    "tilt": [-1.0, 1e300, np.nan, None],
+    "tilt": [-1.0, 1e300, np.nan, None, "pitman"],
     "tol": [-1.0, np.nan],
     "topic_word_prior": [0, -1.0, np.nan, np.inf, "auto"],
     "total_samples": [0, 1e-40, -1, np.nan, np.inf, 1e18],

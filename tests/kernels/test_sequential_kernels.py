@@ -373,6 +373,7 @@ PRIORS = {
     "dirichlet": {"concentration": 0.7},
     "dirichlet, tilted": {"concentration": 3.0, "tilt": 5.0},
     "stable 0.5": {"discount": 0.5, "tilt": 0.0, "threshold": 0.501},
+    "pitman-yor": {"concentration": 1.3, "discount": 0.5, "tilt": 0.0, "theta": 1.3, "threshold": 0.501},
     "inverse gaussian": {"concentration": 2.0, "discount": 0.5, "threshold": 0.501},
     "stable 0.7": {"discount": 0.7, "tilt": 0.0, "threshold": 0.701},
     "generalized gamma 0.7": {"concentration": 0.3, "discount": 0.7, "tilt": 1.0, "threshold": 0.701},
@@ -704,6 +705,7 @@ def random_labels(n, n_clusters, seed=0):
 GIBBS = {
     "dirichlet": {"concentration": 2.0},
     "stable 0.5": {"discount": 0.5, "tilt": 0.0},
+    "pitman-yor": {"concentration": 1.3, "discount": 0.5, "tilt": 0.0, "theta": 1.3},
     "generalized gamma 0.7": {"concentration": 0.3, "discount": 0.7, "tilt": 2.0},
     "six clusters": {"concentration": 3.0, "discount": 0.5, "max_components": 6},
     "seven clusters": {"concentration": 3.0, "discount": 0.5, "max_components": 7},

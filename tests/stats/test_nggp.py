@@ -13,7 +13,7 @@ from scipy.stats import chisquare
 from sparsemix._kernels.clusters import _nggp
 from sparsemix._stats.nggp import NGGP
 
-# Concentration, discount, tilt: Dirichlet, inverse Gaussian, stable, and between.
+# Concentration, discount, tilt, theta: Dirichlet, inverse Gaussian, stable, between, and Pitman-Yor.
 PRIORS = [
     NGGP(1.7, 0.0, 1.0),
     NGGP(1.3, 0.5, 0.7),
@@ -21,6 +21,8 @@ PRIORS = [
     NGGP(0.4, 0.25, 3.0),
     NGGP(2.0, 0.9, 0.1),
     NGGP(0.7, 0.3, 0.0),
+    NGGP.pitman_yor(1.4, 0.4),
+    NGGP(0.3, 0.6, 0.0, 2.0),
 ]
 TILTED = [prior for prior in PRIORS if prior.discount and prior.tilt]
 EXTREME = [NGGP(*measure) for measure in product([1e-6, 1.0, 1e6], [0.0, 1e-6, 0.01, 0.5, 0.99], [1e-12, 1.0, 1e6])]
@@ -130,7 +132,7 @@ def test_density_is_the_joint_up_to_a_constant(prior):
     v = np.linspace(-6, 6, 30)
     for sizes in ([1], [4, 2, 1], [1, 1, 1]):
         if prior.tilt == 0:
-            joint = [len(sizes) * prior.discount * x - prior.laplace_exponent(x) for x in v]
+            joint = [(prior.theta + len(sizes) * prior.discount) * x - prior.laplace_exponent(x) for x in v]
         else:
             joint = [log_joint(prior, sizes, x) for x in v]
         density = prior.log_density_of_log_u(v, sum(sizes), len(sizes))
@@ -212,6 +214,30 @@ def test_without_tilt_it_is_the_urn_of_pitman_and_yor(rule, tau):
     np.testing.assert_allclose(oracle.predictive(prior, [4, 2]), np.array([3.6, 1.6, 0.8]) / 6, rtol=1e-8)
 
 
+@pytest.mark.parametrize("a", [0.2, 1.4, 30.0])
+@pytest.mark.parametrize("rule", ["mode", "quadrature"])
+def test_with_theta_it_is_the_urn_of_pitman_and_yor_for_any_concentration(rule, a):
+    n, k = np.array([1.0, 7.0, 300.0]), np.array([1.0, 3.0, 20.5])
+    prior = NGGP(a, 0.4, 0.0, 1.4)
+    np.testing.assert_allclose(np.exp(prior.log_new_weight(n, k, rule)), 1.4 + 0.4 * k, rtol=1e-14)
+    np.testing.assert_allclose(oracle.predictive(prior, [4, 2]), np.array([3.6, 1.6, 2.2]) / 7.4, rtol=1e-12)
+    v = prior.log_mode(n, k)
+    np.testing.assert_allclose(a * np.exp(0.4 * v), 1.4 + 0.4 * k, rtol=1e-12)
+    assert NGGP.pitman_yor(1.4, 0.0) == NGGP(1.4, 0.0, 1.0)
+
+
+def test_pitman_and_yor_is_a_generalized_gamma_process_of_random_concentration():
+    """a ~ Gamma(theta / sigma, 1 / sigma), tau = 1: the mean over a of the joint of partition and U."""
+    theta, sigma = 1.4, 0.4
+    a = np.exp(np.linspace(-12.0, 6.0, 4001))
+    density = a ** (theta / sigma) * np.exp(-a / sigma)
+    density /= density.sum()
+    for sizes in ([1], [2, 1], [3, 1, 1], [1, 1, 1, 2]):
+        values = [integral(NGGP(one, sigma, 1.0), sizes) for one in a[::50]]
+        mean = density[::50] @ values / density[::50].sum()
+        assert mean == pytest.approx(np.exp(oracle.log_eppf(NGGP.pitman_yor(theta, sigma), sizes)), rel=1e-6)
+
+
 def test_the_mode_comes_close_to_the_exact_weight_as_rows_come():
     prior = NGGP(10.0, 0.5, 1.0)
     sizes = np.array([1, 10, 100, 1000])
@@ -241,6 +267,18 @@ def test_probabilities_of_partitions_sum_to_one(prior):
 @pytest.mark.parametrize("sizes", [[1], [2], [1, 1], [3, 2], [1, 1, 1, 2], [20, 3, 1]])
 def test_probability_of_a_partition_equals_the_integral(prior, sizes):
     assert np.exp(oracle.log_eppf(prior, sizes)) == pytest.approx(integral(prior, sizes), rel=1e-8)
+
+
+def test_log_probability_of_a_partition_is_that_of_pitman_and_yor():
+    """prod_k (theta + sigma k) / (theta + 1)_(n - 1) prod_k (1 - sigma)_(n_k - 1), up to a constant."""
+    prior, sizes = NGGP.pitman_yor(1.4, 0.4), partitions(6)
+    assert len(sizes) == 203
+    opened = [np.log(1.4 + 0.4 * np.arange(1, len(s))).sum() for s in sizes]
+    joins = [(gammaln(np.array(s) - 0.4) - gammaln(0.6)).sum() for s in sizes]
+    exact = opened + np.array(joins) - np.log(1.4 + np.arange(1, 6)).sum()
+    np.testing.assert_allclose([oracle.log_eppf(prior, s) for s in sizes], exact, rtol=1e-12, atol=1e-12)
+    found = np.array([prior.log_partition(np.array(s, dtype=float), 6.0) for s in sizes])
+    np.testing.assert_allclose(np.diff(found), np.diff(exact), rtol=1e-11, atol=1e-12)
 
 
 @pytest.mark.parametrize("prior", PRIORS)
@@ -364,21 +402,24 @@ def test_concentration_given_clusters_and_u_is_a_gamma_variable(prior):
         ((np.nan, 0.5, 1.0), "got nan"),
         ((1.0, 0.5, np.inf), "and inf"),
         ((1.0, 0.0, 0.0), "tilt must be positive where discount is 0"),
+        ((1.0, 0.5, 1.0, 0.3), "theta must not be negative, and 0 where tilt is positive"),
+        ((1.0, 0.5, 0.0, -0.3), "theta must not be negative"),
+        ((1.0, 0.5, 0.0, np.inf), "theta must not be negative"),
     ],
 )
 def test_a_measure_that_cannot_be_is_refused(measure, message):
     with pytest.raises(ValueError, match=message):
         NGGP(*measure)
-    with pytest.raises(ValueError, match="need a > 0"):
-        _nggp.log_mode(np.ones(1), np.ones(1), *measure, np.empty(1))
+    with pytest.raises(ValueError, match=r"need a > 0|theta must not be"):
+        _nggp.log_mode(np.ones(1), np.ones(1), *(*measure, 0.0)[:4], np.empty(1))
 
 
 def test_kernels_refuse_arrays_of_different_lengths():
     one, two = np.ones(1), np.ones(2)
     with pytest.raises(ValueError, match="of one length"):
-        _nggp.log_mode(one, two, 1.0, 0.5, 1.0, np.empty(2))
+        _nggp.log_mode(one, two, 1.0, 0.5, 1.0, 0.0, np.empty(2))
     with pytest.raises(ValueError, match="of one length"):
-        _nggp.log_new(two, two, 1.0, 0.5, 1.0, True, np.empty(1), np.empty(2))
+        _nggp.log_new(two, two, 1.0, 0.5, 1.0, 0.0, True, np.empty(1), np.empty(2))
 
 
 @pytest.mark.parametrize("discount", [0.3, 0.7])

@@ -5,6 +5,7 @@ cdef extern from "clusters/nggp.h" nogil:
         double a
         double sigma
         double tau
+        double theta
 
     double sparsemix_nggp_log_mode(double n, double expected_k, const sparsemix_nggp* prior)
     double sparsemix_nggp_log_new(double n, double expected_k, const sparsemix_nggp* prior, int quadrature,

@@ -5,7 +5,7 @@ from sparsemix._kernels.clusters._clusters cimport Clusters
 
 cdef extern from "clusters/nggp.h" nogil:
     ctypedef struct sparsemix_nggp:
-        double a, sigma, tau
+        double a, sigma, tau, theta
 
 
 # Indices into ``sums``, the numbers shared by all clusters.

@@ -63,6 +63,7 @@ cdef class Rule:
         double discount,                # IN    sigma
         double tilt,                    # IN    tau
         double threshold,               # IN    epsilon
+        double theta=0.0,               # IN    of Pitman and Yor's process; positive only if tau = 0
         Py_ssize_t n_nonzero=0,         # IN    L; 0 is no limit
         Py_ssize_t max_components=0,    # IN    0 is no limit
         bint quadrature=False,          # IN    U integrated out, or its mode
@@ -79,6 +80,7 @@ cdef class Rule:
             raise ValueError("ids must be as long as counts, progress (4,)")
         self.ids, self.progress = ids, progress
         self.prior.a, self.prior.sigma, self.prior.tau = concentration, discount, tilt
+        self.prior.theta = theta
         self.quadrature, self.recursion = quadrature, recursion
         self.threshold, self.n_nonzero, self.max_components = threshold, n_nonzero, max_components
         self.counts, self.absent, self.sums = counts, absent, sums

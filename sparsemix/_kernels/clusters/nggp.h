@@ -6,6 +6,8 @@
  *
  *     log p(v) = n v - (n - sigma K) log(u + tau) - (a / sigma) (u + tau)^sigma + constant.
  *
+ * With tau = 0, theta log u is added, and a u^sigma = theta + sigma K at the mode and in expectation.
+ *
  * n and K are real numbers: masses of weighted rows, expected counts. */
 #ifndef SPARSEMIX_NGGP_H
 #define SPARSEMIX_NGGP_H
@@ -16,6 +18,7 @@ typedef struct {
     double a;     /* concentration, positive */
     double sigma; /* discount, in [0, 1) */
     double tau;   /* tilt, not negative, positive where sigma = 0 */
+    double theta; /* u^theta multiplies the density of U: Pitman and Yor's process; 0 unless tau = 0 */
 } sparsemix_nggp;
 
 /* log(1 + e^x), and its derivative. */
@@ -60,7 +63,7 @@ static inline double sparsemix_nggp_log_mode(double n, double expected_k, const 
     if (prior->sigma == 0.0)
         return log(n) + log(prior->tau) - log(prior->a);
     if (prior->tau == 0.0)
-        return log(prior->sigma * expected_k / prior->a) / prior->sigma;
+        return log((prior->theta + prior->sigma * expected_k) / prior->a) / prior->sigma;
     return log(prior->tau) + sparsemix_nggp_log_ratio(n, expected_k, prior);
 }
 
@@ -100,7 +103,7 @@ static inline double sparsemix_nggp_log_new(double n, double expected_k, const s
     if (!(n > 0.0) || sigma == 0.0) /* before the first row there is no other weight, so any value will do */
         return log_a;
     if (prior->tau == 0.0)
-        return log(sigma * expected_k);
+        return log(prior->theta + sigma * expected_k);
     double s;
     const double log_tau = log(prior->tau), w = *log_u - log_tau;
     const double log_weight = log_a + sigma * (log_tau + sparsemix_softplus(w, &s));

@@ -57,6 +57,7 @@ class NGGPModel:
             concentration=self.prior.concentration,
             discount=self.prior.discount,
             tilt=self.prior.tilt,
+            theta=self.prior.theta,
             threshold=self.threshold,
             n_nonzero=self.n_nonzero or 0,
             max_components=self.max_components or 0,
@@ -242,9 +243,8 @@ class StreamingModel(NGGPModel):
         responsibilities of all rows, none of which has a weight."""
         slots, q = state.live(self.prior.discount), part.values[: part.n_used]
         entropy = -q * np.log(np.maximum(q, 1e-300))
-        log_u = self.prior.log_mode(float(len(part.lengths)), 1.0)  # the same for all partitions
-        partition = self.prior.log_kappa(state.counts[slots], log_u)
-        return float(partition.sum() + state.sums.evidence(slots).sum() + entropy.sum())
+        partition = self.prior.log_partition(state.counts[slots], float(len(part.lengths)))
+        return float(partition + state.sums.evidence(slots).sum() + entropy.sum())
 
     def divide(self, x, weight, state, labels, kept=None):
         """Add the first rows in clusters given by ``labels``, revisit them once, and merge; return their number.
@@ -421,6 +421,5 @@ class GibbsModel(NGGPModel):
     def log_joint(self, state):
         """log p(partition, u, rows) after the last draws of the epoch, up to a constant."""
         slots = np.flatnonzero(state.members > 0)
-        counts, n, a = state.counts[slots], state.mass, self.prior
-        partition = (n - 1.0) * self.log_u - a.laplace_exponent(self.log_u) + a.log_kappa(counts, self.log_u).sum()
+        partition = self.prior.log_joint(state.counts[slots], state.mass, self.log_u)
         return float(partition + state.sums.evidence(slots).sum())
