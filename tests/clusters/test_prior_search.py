@@ -353,6 +353,18 @@ def test_hopeless_cuts_and_trees_in_the_same_units_are_no_answers(n_features, mo
     np.testing.assert_allclose([one for one, _ in found], [one for one, _ in slow], rtol=1e-9)
 
 
+def test_hopeless_structures_and_finalists_are_no_answers(monkeypatch):
+    """Rows without correlations need one tree of matrices, and the same cut wins if all finalists get all visits."""
+    x, _ = make_blobs(500, n_features=3, centers=8, random_state=0)
+    monkeypatch.setattr(searches, "directions", lambda _: pytest.fail("one start is enough"))
+    fits = [StreamingNGGPMixture(max_iter=1, random_state=0).fit(x)]
+    monkeypatch.undo()
+    monkeypatch.setattr(automatic, "search", lambda *args: search(*args[:4]))
+    monkeypatch.setattr(automatic, "GAINS", 1e9)
+    fits.append(StreamingNGGPMixture(max_iter=1, random_state=0).fit(x))
+    assert fits[0].labels_.tolist() == fits[1].labels_.tolist()
+
+
 def test_units_are_the_same_up_to_a_factor():
     matrix = np.array([[4.0, 1e-4], [1e-4, 1e-8]])
     for units in (matrix, np.array([1.0, 1e-9])):

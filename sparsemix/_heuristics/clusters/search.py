@@ -92,7 +92,7 @@ class Found:
         return shrunk(within, degrees) if within.ndim == 2 else within
 
 
-def search(family, given, x, partition):
+def search(family, given, x, partition, worth=lambda _: True):
     """Cuts of largest score for standardised rows, each with its prior: the best one for each number of clusters.
 
     Parameters
@@ -104,6 +104,8 @@ def search(family, given, x, partition):
         Rows whose columns have mean zero, and variance one unless clusters have one variance.
     partition : callable
         Log probability of a cluster by its number of rows, up to terms of all rows: ``partition(counts)``.
+    worth : callable
+        Whether the best cut of some starts is worth more of them: ``worth(found)``; if not, that cut is the only one.
     """
     d, matrices, shared = x.shape[1], family.shape.correlated, family.shape.one_variance
     blank = Matrices(d, given) if matrices else Independent(d, given, shared)
@@ -134,6 +136,8 @@ def search(family, given, x, partition):
             if shared or abs(found.score - best.score) < RISE:  # another start ended here
                 break
         best = max(best, here, key=lambda one: one.score)
+        if not worth(best):
+            return [best]
     finalists = sorted(every.values(), key=lambda one: -one.score)[:FINALISTS]
     return [one for one in finalists if one.score >= best.score - BELOW * len(x)]
 
@@ -153,18 +157,18 @@ def leaves_of(x):
 
 def starts(family, given, x):
     """First estimates of the covariance or variances within clusters."""
-    matrices = family.shape.correlated
-    if family.shape.one_variance:
-        return [np.ones(x.shape[1])]
-    if given.get("covariance") is not None:
-        return [at_least(np.asarray(given["covariance"], dtype=np.float64), SMALLEST)]
-    if len(x) < 3:
-        return [np.eye(x.shape[1]) if matrices else np.ones(x.shape[1])]
-    apart = alone(x)
-    if not matrices:
-        return [neighbours(x, matrices), np.maximum(apart.var(axis=0), SMALLEST)]
-    within = shrunk(np.cov(apart.T).reshape(x.shape[1], -1), len(x))
-    return [neighbours(x, matrices), directions(x), at_least(within, SMALLEST)]
+    matrices, d = family.shape.correlated, x.shape[1]
+    if given.get("covariance") is not None and not family.shape.one_variance:
+        yield at_least(np.asarray(given["covariance"], dtype=np.float64), SMALLEST)
+    elif family.shape.one_variance or len(x) < 3:
+        yield np.eye(d) if matrices else np.ones(d)
+    else:
+        yield neighbours(x, matrices)
+        if matrices:
+            yield directions(x)
+            yield at_least(shrunk(np.cov(alone(x).T).reshape(d, -1), len(x)), SMALLEST)
+        else:
+            yield np.maximum(alone(x).var(axis=0), SMALLEST)
 
 
 def directions(x):
