@@ -119,7 +119,8 @@ def search(family, given, x, partition, worth=lambda _: True):
         for units, found in tried:
             if same_units(units, within):
                 return found
-        (cuts,) = best_cuts([Tree(round_rows(x, within), x, n_leaves, matrices)], blank, partition)
+        like = tried[-1][1].prior if tried else blank
+        (cuts,) = best_cuts([Tree(round_rows(x, within), x, n_leaves, matrices)], like, partition)
         for cut in cuts:
             n_clusters = len(cut.nodes)
             every[n_clusters] = max(cut, every.get(n_clusters, cut), key=lambda one: one.score)
