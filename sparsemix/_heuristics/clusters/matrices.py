@@ -64,22 +64,19 @@ class Matrices(Estimates):
         value, self.kappa, self.nu = self._best(groups, terms, self.scale)
         score = value + shares + self.log_hyperprior(groups)
         kept = (score >= score.max() - hopeless(groups)) & (self.given.get("covariance") is None)
-        for factors in ((WIDE, 1.0 / WIDE), (NARROW, 1.0 / NARROW)):
-            still = kept.copy()
-            for factor in factors:
-                cuts = np.flatnonzero(still)
-                while len(cuts):
-                    scale = self.scale[cuts] * factor
-                    new = self.take(cuts)._best(groups.cuts(cuts), terms[cuts], scale)
-                    rises = new[0] > value[cuts]
-                    cuts = cuts[rises]
-                    value[cuts], self.kappa[cuts], self.nu[cuts], self.scale[cuts] = (
-                        one[rises] for one in (*new, scale)
-                    )
-                    still[cuts] = False
-                    cuts = cuts[(self.scale[cuts] > LEAST_SCALE) & (self.scale[cuts] < MOST_SCALE)]
-                    if factors[0] == NARROW:  # its second step is a wide one
-                        break
+        for factor in (WIDE, 1.0 / WIDE, NARROW, 1.0 / NARROW):
+            if factor > 1.0:
+                still = kept.copy()  # cuts that this direction does not improve get the other one
+            cuts = np.flatnonzero(still)
+            while len(cuts):
+                scale = self.scale[cuts] * factor
+                new = self.take(cuts)._best(groups.cuts(cuts), terms[cuts], scale)
+                rises = new[0] > value[cuts]
+                cuts = cuts[rises]
+                value[cuts], self.kappa[cuts], self.nu[cuts], self.scale[cuts] = (one[rises] for one in (*new, scale))
+                still[cuts] = False
+                inside = (self.scale[cuts] > LEAST_SCALE) & (self.scale[cuts] < MOST_SCALE)
+                cuts = cuts[inside & (factor in (WIDE, 1.0 / WIDE))]  # two narrow steps are a wide one
         self.log_evidence = value - self._log_kappa(self.kappa)
         return self
 
