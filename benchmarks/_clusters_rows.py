@@ -39,6 +39,9 @@ PARAMETERS = {
     "variational tied": {"n_components": BOUND, "max_iter": 300, "covariance_type": "tied"},
     "HDBSCAN chosen": {"min_cluster_size": 50, "min_samples": 1},
 }  # fmt: skip
+SEARCHED = (
+    "blobs n=1000 d=2 groups=8", "blobs n=1000 d=10 groups=8", "blobs n=1000 d=50 groups=8", "oblique n=1000 d=10",
+)  # fmt: skip
 FINDERS = ("HDBSCAN", "HDBSCAN chosen", "variational", "variational tied")  # of labelled tables
 # Some of the problems that the rules were chosen on, and kinds that no rule was chosen on.
 CHOSE = (
@@ -98,6 +101,16 @@ def rules(bench):
             return {"prior": "defaults", "parameters": {"likelihood": rule.split(": ")[0]}, **chose}
 
         measure(bench, "rules", name, "_rules_tasks:rules", sizes.rules_seeds, about, name=name)
+
+
+def search(bench):
+    """Seconds of fits with defaults to few rows, where the search for a prior takes most of them."""
+    for name in bench.sizes.searched:
+        measure(bench, "search", name, "_growing_tasks:search", bench.sizes.searched_seeds, of_defaults, name=name)
+
+
+def of_defaults(method):
+    return {"prior": "defaults", "parameters": PARAMETERS.get(method, {})}
 
 
 def of_likelihood(method):

@@ -44,6 +44,18 @@ def growing(name, seed, numbers, block=None):
     return {"runs": runs}
 
 
+def search(name, seed):
+    """Clusters, agreement and seconds of fits after one that has loaded all code."""
+    warnings.simplefilter("ignore")
+    X, labels = draw(name, seed)
+    models = {"sparsemix": StreamingNGGPMixture(random_state=seed)} | finders(seed)
+    runs = {}
+    for method, model in models.items():
+        model.fit(X[:100])
+        runs[method] = timed(lambda model=model: model.fit_predict(X), labels)
+    return {"runs": runs}
+
+
 def peers(n_samples, n_features, numbers, seed):
     """Fits of the methods that find a number of clusters too, where costs and limits allow it."""
     affordable = {"HDBSCAN": n_samples**2 * n_features <= 10**10, "variational": n_samples * n_features**2 <= 2 * 10**7}

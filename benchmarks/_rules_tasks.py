@@ -88,7 +88,7 @@ RULES = {
             (search, "directions", lambda *_: None), (search, "alone", lambda x: x),
             (search, "starts", without_starts([1, 2])),
         ],
-        "without comparing shared rows": [(_Sample, "_bound", lambda _self, _family, found, _x: found.score)],
+        "without comparing shared rows": [(_Sample, "_best", lambda _self, _family, finalists, _x: finalists[0])],
         "one tree of a start": [(search, "TREE_ROUNDS", 1)],
         "horizontal cuts only": [(search, "CUT_ROUNDS", 0)],
         "without shrinkage": [(module, "shrunk", unshrunk) for module in (search, metrics, matrices)],

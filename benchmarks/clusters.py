@@ -1,6 +1,6 @@
 """Mixtures of documents whose number of clusters grows: quality, agreement with known clusters, speed.
 
-python benchmarks/clusters.py bars rows growing moving rules pitman-yor                    synthetic data
+python benchmarks/clusters.py bars rows growing moving rules search pitman-yor             synthetic data
 python benchmarks/clusters.py table paper chains stream short speed merges --data FOLDER   documents
 
 Every measurement has a separate process on one core, seconds are those of the processor. README.md describes the
@@ -20,7 +20,7 @@ from _results import figures, parser_of, recorder, sizes_of
 
 EXPERIMENTS = {
     "bars": corpora.bars, "rows": numeric.rows, "growing": numeric.growing, "moving": numeric.moving,
-    "rules": numeric.rules, "pitman-yor": corpora.pitman_yor,
+    "rules": numeric.rules, "search": numeric.search, "pitman-yor": corpora.pitman_yor,
     "table": corpora.table, "paper": corpora.paper, "chains": corpora.chains, "stream": corpora.stream,
     "short": corpora.short, "speed": corpora.speed, "merges": corpora.merges,
 }  # fmt: skip
@@ -31,7 +31,7 @@ NOT_PARAMETERS = (
     "path", "params", "split_number", "order", "seed", "n_documents", "marks", "grid", "name", "n_repeats", "n_seeds",
     "n_orders", "as_published",
 )  # fmt: skip
-SYNTHETIC = ("bars", "rows", "growing", "moving", "rules", "pitman-yor")
+SYNTHETIC = ("bars", "rows", "growing", "moving", "rules", "search", "pitman-yor")
 
 
 # How much is measured: by default, and by --quick.
@@ -46,7 +46,7 @@ SIZES = {
     "growing_seeds": (5, 2),
     "moving": (numeric.MOVING, ((3.0, 2, 100),)), "moving_seeds": (5, 1), "moving_blocks": (30, 3),
     "rules_chose": (numeric.CHOSE, ("given n=300", "iris")), "rules_new": (numeric.NEW, ("typo n=100", "zeros n=100")),
-    "rules_seeds": (3, 1),
+    "rules_seeds": (3, 1), "searched": (numeric.SEARCHED, ("blobs n=200 d=2",)), "searched_seeds": (5, 1),
     "power_seeds": (3, 2), "power_lengths": ((100, 10), (20,)),
     "power_marks": ((1_000, 3_000, 10_000, 30_000), (200, 500)), "power_test": (2_000, 100),
     "power_grid": (

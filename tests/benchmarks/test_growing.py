@@ -12,7 +12,7 @@ sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
 
 import _growing_tasks as tasks
 import clusters
-from _clusters_rows import CHOSE, NEW, PROBLEMS, STREAMS, TABLES, growing
+from _clusters_rows import CHOSE, NEW, PROBLEMS, SEARCHED, STREAMS, TABLES, growing, search
 from _growing_problems import balanced, draw, variances
 from _results import Recorder, read, sizes_of
 from sklearn.datasets import load_iris
@@ -24,7 +24,7 @@ NUMBER |= {"nested": 2, "touching": 2, "wide": 4, "oblique": 4, "boxes": 4, "man
 NUMBER |= {"codes": 6, "iris": 3, "wine": 3, "breast_cancer": 2, "digits": 10}
 
 
-@pytest.mark.parametrize("name", dict.fromkeys((*PROBLEMS, *TABLES, *STREAMS, *CHOSE, *NEW)))
+@pytest.mark.parametrize("name", dict.fromkeys((*PROBLEMS, *TABLES, *STREAMS, *CHOSE, *NEW, *SEARCHED)))
 def test_a_problem_has_the_sizes_of_its_name_and_follows_its_seed(name):
     kind, *words = name.removesuffix(" standardised").split()
     sizes = {key: float(value) for key, value in (word.split("=") for word in words)}
@@ -137,6 +137,14 @@ def test_the_experiment_records_what_its_tables_show(tmp_path, monkeypatch):
     assert ours["above"] == pytest.approx(ours["held_out"] - variational["held_out"], abs=2e-4)
     assert 0.5 < ours["better"] < 1.0
     assert 0.0 < ours["above_error"] < ours["held_out_error"] + variational["held_out_error"]
+
+
+def test_seconds_of_a_search_have_those_of_peers(tmp_path):
+    search(Bench(tmp_path))
+    records = read("clusters-search", tmp_path)
+    assert [one["label"] for one in records] == ["sparsemix", "HDBSCAN", "variational"]
+    assert min(one["seconds"] for one in records) > 0.0
+    assert records[0]["scores"]["clusters"] == 5
 
 
 def test_held_out_scores_are_of_the_other_half(monkeypatch):

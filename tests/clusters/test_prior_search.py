@@ -13,7 +13,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from sparsemix import StreamingNGGPMixture
 from sparsemix._engine.blocks import Rows
-from sparsemix._heuristics.clusters import automatic
+from sparsemix._heuristics.clusters import automatic, estimates
 from sparsemix._heuristics.clusters import search as searches
 from sparsemix._heuristics.clusters.automatic import automatic_prior, correlation_gain, lumpy
 from sparsemix._heuristics.clusters.estimates import PSEUDO
@@ -21,7 +21,7 @@ from sparsemix._heuristics.clusters.independent import USUAL, Independent
 from sparsemix._heuristics.clusters.matrices import Matrices, gammas
 from sparsemix._heuristics.clusters.metrics import factors, least_kurtosis, negentropy, neighbours, shrunk
 from sparsemix._heuristics.clusters.rounding import Rounding, on_grid
-from sparsemix._heuristics.clusters.search import alone, best_cuts, directions, same_units, search
+from sparsemix._heuristics.clusters.search import alone, best_cuts, directions, search
 from sparsemix._heuristics.clusters.tree import Groups, Tree
 from sparsemix._models.clusters.gaussian_slots import GaussianSlots
 from sparsemix._models.clusters.model import RowResponsibilities, StreamingModel
@@ -342,24 +342,26 @@ def test_the_score_is_a_log_joint_density_with_penalties(structure):
 
 
 @pytest.mark.parametrize("n_features", [2, 30])
-def test_hopeless_cuts_and_trees_in_the_same_units_are_no_answers(n_features, monkeypatch):
+def test_hopeless_cuts_are_no_answers(n_features, monkeypatch):
     x, _ = make_blobs(400, n_features=n_features, centers=6, random_state=0)
     x = (x - x.mean(axis=0)) / x.std(axis=0)
     found = [(one.score, one.labels.tolist()) for one in search(GAUSSIANS["full"](n_features), {}, x, gammaln)]
-    monkeypatch.setattr(searches, "HOPELESS", 1e9)
-    monkeypatch.setattr(searches, "same_units", lambda *_: False)
+    monkeypatch.setattr(estimates, "HOPELESS", 1e9)
     slow = [(one.score, one.labels.tolist()) for one in search(GAUSSIANS["full"](n_features), {}, x, gammaln)]
     assert [one for _, one in found] == [one for _, one in slow]
     np.testing.assert_allclose([one for one, _ in found], [one for one, _ in slow], rtol=1e-9)
 
 
-def test_units_are_the_same_up_to_a_factor():
-    matrix = np.array([[4.0, 1e-4], [1e-4, 1e-8]])
-    for units in (matrix, np.array([1.0, 1e-9])):
-        assert same_units(units, 3.0 * units * (1.0 + 1e-13))
-        other = units.copy()
-        other[-1] *= 1.0 + 1e-6
-        assert not same_units(units, other)
+def test_hopeless_structures_and_finalists_are_no_answers(monkeypatch):
+    """Rows without correlations need one tree of matrices, and the same cut wins if all finalists get all visits."""
+    x, _ = make_blobs(500, n_features=3, centers=8, random_state=0)
+    monkeypatch.setattr(searches, "directions", lambda _: pytest.fail("one start is enough"))
+    fits = [StreamingNGGPMixture(max_iter=1, random_state=0).fit(x)]
+    monkeypatch.undo()
+    monkeypatch.setattr(automatic, "search", lambda *args: search(*args[:4]))
+    monkeypatch.setattr(automatic, "GAINS", 1e9)
+    fits.append(StreamingNGGPMixture(max_iter=1, random_state=0).fit(x))
+    assert fits[0].labels_.tolist() == fits[1].labels_.tolist()
 
 
 def test_trees_of_columns_have_the_cuts_of_each():

@@ -1,6 +1,7 @@
 """The automatic prior of Gaussian clusters: structure, parameters in the units of the rows, and a first partition."""
 
 from dataclasses import dataclass
+from itertools import repeat
 
 import numpy as np
 
@@ -20,8 +21,10 @@ FEWEST_ROWS = 4
 MOST_NUMBERS = 4_000_000
 # Standardised values are clipped here: one wrong value must not set the scale of its column.
 CLIPPED = 30.0
-# Visits of all rows before finalists are compared.
-SHARED_ROUNDS = 3
+# Visits of all rows that compare finalists, and the largest ratio of what two visits in turn gain.
+SHARED_ROUNDS, GAINS = 3, 2.0
+# Bound of rows without finite density.
+LOWEST = -1e300
 # Shares of the covariance of all rows, and weights in rows, that are tried for clusters without means.
 SHARES, STRENGTHS = 0.8 * 0.5 ** np.arange(8), (2.0, 8.0, 32.0, 128.0)
 
@@ -111,9 +114,15 @@ class _Sample:
             return self._result(structures[-1], None)
         if not GAUSSIANS[structures[0]].has_means:
             return self._scales_of_one_covariance(structures[0])
-        found, reason = self._search(structures[0]), ""
-        if len(structures) > 1:
-            gain, least = correlation_gain(found.groups, np.bincount(found.labels))
+
+        def gain_of(found):
+            return correlation_gain(found.groups, found.groups.count)
+
+        if len(structures) == 1:
+            found, reason = self._search(structures[0]), ""
+        else:
+            found = self._search(structures[0], worth=lambda found: np.subtract(*gain_of(found)) >= 0.0)
+            gain, least = gain_of(found)
             reason = f"correlations within {len(found.nodes)} clusters gain {gain:.0f} nats, with {least:.0f} needed"
             if gain < least:
                 structures = structures[1:]
@@ -125,7 +134,7 @@ class _Sample:
     def _family(self, structure):
         return GAUSSIANS[structure](len(self.varies))
 
-    def _search(self, structure, scales=None):
+    def _search(self, structure, scales=None, worth=lambda _: True):
         """Search in standardised units; ``scales`` divide the columns first."""
         x = self.x if scales is None else self.x / scales
         unit = self._unit(structure, scales)
@@ -142,26 +151,37 @@ class _Sample:
             return self.partition.log_kappa(counts, self.log_u)
 
         family = GAUSSIANS[structure](x.shape[1])
-        finalists = search(family, given, x, partition)
-        if len(finalists) == 1:
-            return finalists[0]
-        return max(finalists, key=lambda found: self._bound(family, found, x))
+        return self._best(family, search(family, given, x, partition, worth), x)
 
-    def _bound(self, family, found, x):
-        """Variational bound of rows that share clusters, instead of the score of rows that belong to one each.
+    def _best(self, family, finalists, x):
+        """The cut of largest bound after all visits; a cut that can no longer be it gets no further ones."""
+        visits = [self._visits(family, found, x) for found in finalists]
+        bounds, kept = np.full(len(visits), -np.inf), np.arange(len(visits))
+        for left in range(SHARED_ROUNDS, -1, -1):
+            if len(kept) == 1:
+                break
+            new = np.array([next(visits[i]) for i in kept])
+            reach = new + GAINS * left * np.maximum(new - bounds[kept], 0.0) if left else new
+            bounds[kept] = new
+            kept = kept[reach >= new.max()]
+        return finalists[kept[0]]
+
+    def _visits(self, family, found, x):
+        """Variational bounds of rows that share clusters, instead of the score of rows that belong to one each.
 
         If clusters touch, rows between them make each too wide, and one cluster seems better than two.
         """
         prior = family.prior(None, **found.prior.arguments())
         state, part = ClusterState(GaussianSlots(family, prior)), RowResponsibilities(len(x))
         model = StreamingModel(self.partition, self.threshold, record=True)
+        log_hyperprior = found.prior.log_hyperprior(found.groups)[0]
         try:
             model.divide(x, None, state, found.labels.astype(np.intc), part)
-            for _ in range(SHARED_ROUNDS):
+            while True:
+                yield model.bound(part, state) + log_hyperprior
                 model.revisit(x, None, part, state, 0)
         except ValueError:  # a row without finite density
-            return -np.inf
-        return model.bound(part, state) + found.prior.log_hyperprior(found.groups)[0]
+            yield from repeat(LOWEST)
 
     def _unit(self, structure, scales=None):
         """Divisors of the columns."""

@@ -8,6 +8,14 @@ import numpy as np
 PSEUDO = 0.25
 # Smallest variance, relative to that of all rows: below it there is round-off.
 SMALLEST = 1e-9
+# Cuts whose scores are this far below the best one, in nats a row and for each column, get no search of the scale: it
+# gains less.
+HOPELESS, HOPELESS_COLUMN = 1.5, 0.2
+
+
+def hopeless(groups):
+    """How far below the best score cuts of these rows are hopeless."""
+    return (HOPELESS + HOPELESS_COLUMN * groups.mean.shape[1]) * groups.sums(groups.count)[0]
 
 
 class Estimates:

@@ -43,7 +43,7 @@ class Independent(Estimates):
         self._set_kappa(groups, gaps)
         return self._keep_given()
 
-    def fit(self, groups, rounds, promising=None):  # noqa: ARG002
+    def fit(self, groups, rounds, shares=0.0):  # noqa: ARG002
         """Maximise the evidence by expectation maximisation: closed forms, and one equation for nu."""
         for _ in range(rounds):
             half_dof, rate, kappa, gap = self._posterior(groups)

@@ -5,7 +5,7 @@ from functools import lru_cache
 import numpy as np
 from scipy.special import gammaln
 
-from sparsemix._heuristics.clusters.estimates import PSEUDO, SMALLEST, Estimates
+from sparsemix._heuristics.clusters.estimates import PSEUDO, SMALLEST, Estimates, hopeless
 from sparsemix._heuristics.clusters.metrics import repaired, shrunk
 
 # Values of nu and kappa, and steps of the scale: the evidence is a smooth function of their logs.
@@ -55,47 +55,30 @@ class Matrices(Estimates):
         self.log_det = np.linalg.slogdet(self.matrix)[1]
         return self
 
-    def fit(self, groups, rounds, promising=lambda _, value: np.isfinite(value)):  # noqa: ARG002
+    def fit(self, groups, rounds, shares=0.0):  # noqa: ARG002
         """Maximise the evidence: a line search of the scale, and the best kappa and nu for each value.
 
-        It ends after the first scale for the cuts that ``promising`` refuses by their evidence.
+        Partitions of log probabilities ``shares`` that are hopeless keep the first scale.
         """
         terms = self._terms(groups)
         value, self.kappa, self.nu = self._best(groups, terms, self.scale)
-        if self.given.get("covariance") is None:
-            self._search_scale(groups, terms, value, promising(self, value))
+        score = value + shares + self.log_hyperprior(groups)
+        kept = (score >= score.max() - hopeless(groups)) & (self.given.get("covariance") is None)
+        for factor in (WIDE, 1.0 / WIDE, NARROW, 1.0 / NARROW):
+            if factor > 1.0:
+                still = kept.copy()  # cuts that this direction does not improve get the other one
+            cuts = np.flatnonzero(still)
+            while len(cuts):
+                scale = self.scale[cuts] * factor
+                new = self.take(cuts)._best(groups.cuts(cuts), terms[cuts], scale)
+                rises = new[0] > value[cuts]
+                cuts = cuts[rises]
+                value[cuts], self.kappa[cuts], self.nu[cuts], self.scale[cuts] = (one[rises] for one in (*new, scale))
+                still[cuts] = False
+                inside = (self.scale[cuts] > LEAST_SCALE) & (self.scale[cuts] < MOST_SCALE)
+                cuts = cuts[inside & (factor in (WIDE, 1.0 / WIDE))]  # two narrow steps are a wide one
         self.log_evidence = value - self._log_kappa(self.kappa)
         return self
-
-    def _search_scale(self, groups, terms, value, kept):
-        """Move the scales of the cuts ``kept`` while their evidence ``value``, which is updated, rises."""
-        sides = np.full((2, len(value)), -np.inf)  # evidence at half and twice the scale
-
-        def move(cuts, scale):
-            """Change scales to those of more evidence; return the evidence before and after, and where it rises."""
-            old, (new, kappa, nu) = value[cuts], self.take(cuts)._best(groups.cuts(cuts), terms[cuts], scale)
-            rises = new > old
-            those = cuts[rises]
-            value[those], self.scale[those], self.kappa[those], self.nu[those] = (
-                one[rises] for one in (new, scale, kappa, nu)
-            )
-            return old, new, rises
-
-        for side, factor in ((1, WIDE), (0, 1.0 / WIDE)):
-            cuts = np.flatnonzero(kept & (sides[side] == -np.inf))
-            while len(cuts):
-                old, new, rises = move(cuts, self.scale[cuts] * factor)
-                sides[side, cuts[~rises]] = new[~rises]
-                cuts = cuts[rises]
-                sides[1 - side, cuts] = old[rises]
-                cuts = cuts[(self.scale[cuts] > LEAST_SCALE) & (self.scale[cuts] < MOST_SCALE)]
-        cuts = np.flatnonzero(kept)
-        factors = np.where(sides[1] > sides[0], NARROW, 1.0 / NARROW)
-        if len(cuts):
-            _, _, rises = move(cuts, self.scale[cuts] * factors[cuts])
-            cuts = cuts[~rises]
-        if len(cuts):
-            move(cuts, self.scale[cuts] / factors[cuts])
 
     @staticmethod
     def _log_kappa(kappa):

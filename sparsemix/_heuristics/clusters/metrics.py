@@ -14,9 +14,9 @@ from scipy.spatial.distance import cdist
 
 # Neighbours of a row, rows that ask for their neighbours, rounds, and the change of the shape that ends them.
 NEIGHBOURS, ASKED, ROUNDS, SETTLED = 3, 400, 20, 0.05
-# Starts and steps of the search for directions, and the weight of the old direction in a step: at least three, so that
-# kurtosis falls.
-STARTS, KEPT, FIRST_STEPS, LAST_STEPS, OLD = 2048, 16, 10, 30, 4.0
+# Starts of the search for directions, which few columns need fewer of; of how many one gets the last steps; and the
+# weight of the old direction in a step: at least three, so that kurtosis falls.
+STARTS, STARTS_COLUMN, KEPT, FIRST_STEPS, LAST_STEPS, OLD = 2048, 32, 16, 10, 30, 4.0
 # Starts at a time, whose products with the rows fit a cache.
 TILE = 64
 # Negentropy in nats above which a column is examined: that of 300 normal numbers is below it, but for bias.
@@ -71,7 +71,8 @@ def least_kurtosis(white):
     Each start is the difference of two rows. A step v <- OLD v - E[x (v'x)^3] lowers the kurtosis.
     """
     n, d = white.shape
-    first, second = np.random.default_rng(0).integers(n, size=(2, STARTS))
+    n_starts = min(STARTS, STARTS_COLUMN * 2**d)
+    first, second = np.random.default_rng(0).integers(n, size=(2, n_starts))
     found = (white[first] - white[second]).T + SMALLEST
     found /= np.sqrt((found**2).sum(axis=0))
     # what the first steps choose is close enough in single precision
@@ -80,7 +81,7 @@ def least_kurtosis(white):
         for first in range(0, found.shape[1], TILE):
             found[:, first : first + TILE] = descended(rows, found[:, first : first + TILE], steps)
         squares = (rows @ found) ** 2
-        found = found[:, np.argsort((squares * squares).mean(axis=0), kind="stable")[: STARTS // KEPT]]
+        found = found[:, np.argsort((squares * squares).mean(axis=0), kind="stable")[: n_starts // KEPT]]
     gains = negentropy(white @ found)
     kept = np.zeros((d, 0))
     for one in np.argsort(-gains):

@@ -4,9 +4,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
+from scipy.cluster import hierarchy
 
 from sparsemix._kernels.clusters import _ward
 
+# Ratio of distances that round-off may make unequal.
+ALIKE = 1.0 + 1e-9
 ONE_CUT = np.zeros(1, dtype=np.intp)
 
 
@@ -148,8 +151,11 @@ class Tree:
 def ward(x):
     """Children of the nodes n, n + 1, ... of Ward's tree of the rows of (n, D), (n - 1, 2)."""
     heights, pairs = np.empty(len(x) - 1), np.empty((len(x) - 1, 2), dtype=np.intp)
-    _ward.merge(np.array(x.T, dtype=np.float64, order="C"), heights, pairs)
-    pairs = pairs[np.argsort(heights, kind="stable")]
+    unique = _ward.merge(np.array(x.T, dtype=np.float64, order="C"), heights, pairs, ALIKE)
+    order = np.argsort(heights)
+    if not unique or (heights[order[1:]] <= ALIKE * heights[order[:-1]]).any():
+        return hierarchy.ward(x)[:, :2].astype(np.intp)  # whose order of equal distances is known
+    pairs = pairs[order]
     _ward.number(pairs)
     return pairs
 
