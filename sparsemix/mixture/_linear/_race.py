@@ -14,7 +14,9 @@ from sparsemix.mixture._linear._rows import SparseDocuments
 
 # Most initialisations; most numbers in their responsibilities, and in their sums; steps of EM in a round, which
 # keeps one of KEPT initialisations.
-MOST_STARTS, MOST_NUMBERS, ROUND_STEPS, KEPT = 128, 1 << 18, 10, 4
+MOST_STARTS, MOST_NUMBERS, ROUND_STEPS, KEPT = 256, 1 << 19, 10, 4
+# Part of each row that all components share at first: EM leaves labels for the nearest maximum, which is a low one.
+SHARED = 0.5
 # With fewer initialisations a race is worth less than exchanges.
 LEAST_STARTS = 8
 
@@ -32,9 +34,8 @@ def distinct(rows):
 
 
 def starts_of(rows, n_components):
-    """Number of initialisations: the largest power of two whose steps are cheap."""
-    affordable = MOST_NUMBERS // (n_components * max(rows.X.shape))
-    return 1 << (min(affordable, MOST_STARTS).bit_length() - 1) if affordable else 0
+    """Number of initialisations: as many as are cheap."""
+    return min(MOST_STARTS, MOST_NUMBERS // (n_components * max(rows.X.shape)))
 
 
 def winner(family, rows, n_components, n_nonzero, n_starts, rng):
@@ -44,6 +45,7 @@ def winner(family, rows, n_components, n_nonzero, n_starts, rng):
     """
     labels, race = seeded_often(family, rows, n_components, n_starts, rng), Race(family, rows)
     resp = (labels[:, None] == np.arange(n_components)[:, None]).astype(race.dtype)
+    resp = (1.0 - SHARED) * resp + SHARED / n_components
     n_kept = n_components
     while resp.shape[2] > 1:
         parameters = None
