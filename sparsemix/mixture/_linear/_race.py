@@ -4,6 +4,8 @@ EM of few columns has many local maxima, and most k-means++ seeds lead to one of
 initialisations at once are one table and one product, so that a hundred of them take less time than a fit of few rows.
 """
 
+from itertools import pairwise
+
 import numpy as np
 from scipy.sparse import csr_array
 
@@ -12,7 +14,9 @@ from sparsemix.mixture._linear._rows import SparseDocuments
 
 # Most initialisations; most numbers in their responsibilities, and in their sums; steps of EM in a round, which
 # keeps one of KEPT initialisations.
-MOST_STARTS, MOST_NUMBERS, ROUND_STEPS, KEPT = 128, 1 << 18, 10, 4
+MOST_STARTS, MOST_NUMBERS, ROUND_STEPS, KEPT = 256, 1 << 19, 10, 4
+# Part of each row that all components share at first: EM leaves labels for the nearest maximum, which is a low one.
+SHARED = 0.5
 # With fewer initialisations a race is worth less than exchanges.
 LEAST_STARTS = 8
 
@@ -22,16 +26,16 @@ def distinct(rows):
     everything = slice(0, len(rows))
     block, weight = rows.read(everything), rows.weight(everything)
     x = csr(block, block.n_words)
-    keys = x.astype(np.float64) @ np.random.default_rng(0).standard_normal(x.shape[1])
+    # The type is object, since arrays of bytes drop zeros at the ends.
+    keys = np.array([x.indices[a:b].tobytes() + x.data[a:b].tobytes() for a, b in pairwise(x.indptr)], dtype=object)
     _, first, owner = np.unique(keys, return_index=True, return_inverse=True)
     weight = np.bincount(owner, np.ones(len(rows)) if weight is None else weight)
     return SparseDocuments(csr_array(x[first]), weight, block.counts.dtype)
 
 
 def starts_of(rows, n_components):
-    """Number of initialisations: the largest power of two whose steps are cheap."""
-    affordable = MOST_NUMBERS // (n_components * max(rows.X.shape))
-    return 1 << (min(affordable, MOST_STARTS).bit_length() - 1) if affordable else 0
+    """Number of initialisations: as many as are cheap."""
+    return min(MOST_STARTS, MOST_NUMBERS // (n_components * max(rows.X.shape)))
 
 
 def winner(family, rows, n_components, n_nonzero, n_starts, rng):
@@ -41,6 +45,7 @@ def winner(family, rows, n_components, n_nonzero, n_starts, rng):
     """
     labels, race = seeded_often(family, rows, n_components, n_starts, rng), Race(family, rows)
     resp = (labels[:, None] == np.arange(n_components)[:, None]).astype(race.dtype)
+    resp = (1.0 - SHARED) * resp + SHARED / n_components
     n_kept = n_components
     while resp.shape[2] > 1:
         parameters = None

@@ -57,7 +57,8 @@ class SparseBernoulliMixture(LinearEstimator):
         Infinity keeps all weights at 1 / K, also for "em", which refuses other numbers.
     init_params : str, array-like of shape (n_components, n_features) or dict, default="k-means++"
         Initialisation: "k-means++" seeds with rows that are far apart in likelihood, and then merges two components and
-        splits another one while that raises the likelihood of a subset of the rows; "random_from_data" seeds with
+        splits another one while that raises the likelihood of a subset of the rows. With 2 to 15 components and few
+        columns it first seeds up to 256 times, and steps of EM on the subset choose. "random_from_data" seeds with
         random rows; "random" draws random labels. An array gives initial probabilities. A dict gives them as "means",
         or "responsibilities", a matrix of shape (n_samples, n_components), dense or sparse.
     max_iter : int, default=100
@@ -124,12 +125,12 @@ class SparseBernoulliMixture(LinearEstimator):
 
     Notes
     -----
-    Latent classes of few columns have several maxima. With 2 to 15 components, up to 128 initialisations take steps
-    together on at most 5,000 rows, and the likeliest starts the fit; wider rows allow fewer of them. ``n_nonzero`` has
-    maxima too: with fewer than 16 components and few columns, None fits better and takes fewer epochs.
+    Latent classes of few columns have several maxima. With 2 to 15 components, up to 256 initialisations take steps
+    together on at most 5,000 rows, and the likeliest starts the fit; more columns allow fewer of them. Fewer fits end
+    at a low maximum with ``n_nonzero=None``.
 
-    EM is slow where columns are few: the default ``tol`` stops up to two nats below the maximum, in all rows together.
-    With fewer than ten columns lower it to 1e-6.
+    EM is slow where columns are few. With the default ``tol``, fits of six or seven columns ended up to 2 nats below
+    the maximum for 3,000 rows, and 45 for 65,000; with 1e-6 less than 4. With fewer than ten columns lower it to 1e-6.
 
     NaN in X, also a stored NaN of a sparse matrix, is an answer that was not observed. It drops out of the likelihood
     of its row and out of the counts of its feature; this is exact if answers are missing at random.

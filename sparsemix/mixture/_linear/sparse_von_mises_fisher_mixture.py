@@ -65,7 +65,8 @@ class SparseVonMisesFisherMixture(LinearEstimator):
         Infinity keeps all weights at 1 / K, also for "em", which refuses other numbers.
     init_params : str, array-like of shape (n_components, n_features) or dict, default="k-means++"
         Initialisation: "k-means++" seeds with rows that are far apart in cosine, and then merges two components and
-        splits another one while that raises the likelihood of a subset of the rows; "random_from_data" seeds with
+        splits another one while that raises the likelihood of a subset of the rows. With 2 to 15 components and few
+        columns it first seeds up to 256 times, and steps of EM on the subset choose. "random_from_data" seeds with
         random rows; "random" draws random labels. An array gives initial mean directions. A dict gives them as "means",
         or "responsibilities", a matrix of shape (n_samples, n_components), dense or sparse.
     max_iter : int, default=100
