@@ -9,6 +9,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from sparsemix import StreamingNGGPMixture
 from sparsemix._models.clusters.gaussian_slots import GaussianSlots
+from sparsemix._models.clusters.model import RowResponsibilities
 from sparsemix._models.clusters.state import ClusterState
 from sparsemix._stats.families import GAUSSIANS
 from sparsemix._stats.nggp import NGGP
@@ -108,7 +109,8 @@ def test_a_given_place_of_the_prior_stays():
 def slots(likelihood, d):
     family = GAUSSIANS[likelihood](d)
     covariance = {"full": np.eye(d), "diag": np.ones(d), "spherical": np.float64(1.0)}[likelihood]
-    return GaussianSlots(family, family.prior(None, 0.01, np.ones(d), d + 4.0, (d + 2.0) * covariance))
+    kappa = np.full(d, 0.01) if likelihood == "diag" else 0.01
+    return GaussianSlots(family, family.prior(None, kappa, np.ones(d), d + 4.0, (d + 2.0) * covariance))
 
 
 @pytest.mark.parametrize("likelihood", ["full", "diag", "spherical"])
@@ -164,3 +166,38 @@ def test_the_prior_follows_only_to_more_probable_clusters():
     guide.follow(state, 0.0)
     assert state.sums.evidence(live).sum() >= after
     np.testing.assert_allclose(state.sums.stats(live)["first"], far.stats(live)["first"], rtol=1e-6, atol=1e-3)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_entropy_of_a_span_is_that_of_its_rows(weighted):
+    weight = np.array([1.0, 2.0, 0.5]) if weighted else None
+    part = RowResponsibilities(3)
+    part.lengths[:], part.starts[:], part.n_used = [2, 1, 3], [0, 2, 3], 6
+    part.values[:6] = q = np.array([0.25, 0.75, 1.0, 0.5, 0.25, 0.25])
+    span = _spans.Span.since(ClusterState(slots("diag", 2))).add(np.zeros((3, 2)), weight, part)
+    row = np.repeat(np.ones(3) if weight is None else weight, [2, 1, 3])
+    assert span.entropy == pytest.approx(-(row * q * np.log(q)).sum(), rel=1e-12)
+
+
+@pytest.mark.parametrize("likelihood", ["full", "diag"])
+def test_the_prior_has_the_place_and_width_of_the_means(likelihood):
+    """Kappa_0 is the expected variance within over that between clusters, for "diag" in each column."""
+    d, n = 3, 400
+    width = np.array([16.0, 32.0, 64.0]) if likelihood == "diag" else np.full(3, 16.0)
+    means = 50.0 + width * np.random.default_rng(0).standard_normal((n, d))
+    sums = slots(likelihood, d)
+    state = ClusterState(sums)
+    state.reserve(n)
+    stats = sums.family.empty_stats(n, None)
+    stats["count"], stats["mass"], stats["first"] = np.full(n, 50.0), 50.0 * n, 50.0 * means
+    stats["second"] = 50.0 * (sums.family.shape.squares(means) + sums.family.shape.squares(np.eye(d)).sum(axis=0))
+    sums.set_stats(np.arange(n), stats)
+    state.used(n)
+    state.counts[:n] = 50.0
+    guide = _stream.Guide(StreamingNGGPMixture(), sums)
+    guide.follow(state, 0.0)
+    prior = state.sums.prior
+    np.testing.assert_allclose(guide.mean, 50.0, atol=0.2 * width.max())
+    np.testing.assert_array_equal(prior.mean[0], guide.mean)
+    expected = guide.variances / width**2
+    np.testing.assert_allclose(prior.mean_precision[0], expected if likelihood == "diag" else expected[0], rtol=0.3)
