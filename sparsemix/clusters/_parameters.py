@@ -70,9 +70,6 @@ SINGLE, LARGER, LONG = 0.4, 0.3, 20
 # Limits of the prior: with a tiny positive discount, or a huge concentration or tilt, the total mass overflows.
 LARGEST_MEASURE, SMALLEST_DISCOUNT = 1e100, 1e-10
 
-# Share of a column's rows that may be far ones, such as codes of missing values. A larger share is a group of its own.
-FAR_SHARE = 0.1
-
 # Value of ``tilt`` for the process of Pitman and Yor.
 PITMAN_YOR = "pitman-yor"
 
@@ -236,7 +233,7 @@ def warn_if_single(rows, word_prior, labels):
 
 def warn_of_code(rows, kept=None):
     """Warn of a code of missing values, whose rows become clusters of their own; ``kept`` holds the rows' numbers."""
-    found = ColumnLimits.of(rows.X, wild_share=FAR_SHARE).code(rows.X)
+    found = ColumnLimits.of(rows.X).code(rows.X)
     if found is not None:
         value, coded = found
         numbers = coded if kept is None else kept[coded]
@@ -344,7 +341,7 @@ def make_state(params, rows, counts, partition, threshold, order=None):
         return given_prior(params, structure, n_features, shift)
 
     def bulk(x):
-        limits = ColumnLimits.of(x, has_means(params), FAR_SHARE)
+        limits = ColumnLimits.of(x, has_means(params))
         return limits.clip(x), limits.variances(x.var(axis=0) if has_means(params) else (x**2).mean(axis=0))
 
     found = automatic_prior(structures, given, rows, order, bulk, partition, threshold)
@@ -401,7 +398,7 @@ def origin(params, rows):
     Outliers of a column do not move its mean far.
     """
     if params.mean_prior is None:
-        return ColumnLimits.of(rows.X, wild_share=FAR_SHARE).means(rows.mean())
+        return ColumnLimits.of(rows.X).means(rows.mean())
     return check_means("mean_prior", params.mean_prior, (rows.X.shape[1],))
 
 

@@ -66,6 +66,15 @@ class Span:
         rows = x.copy(), None if weight is None else weight.copy()
         return replace(self, parts=(*self.parts, rows), entropy=self.entropy + float(lost))
 
+    def under(self, prior):
+        """The state before the rows under this prior, and the evidence of its clusters."""
+        own = self.before.sums.prior
+        if np.array_equal(own.mean, prior.mean) and np.array_equal(own.mean_precision, prior.mean_precision):
+            return self.before, self.evidence
+        before = self.before.copy()
+        before.sums.change_prior(prior)
+        return before, evidence_of(before)
+
     def rows(self):
         """All rows, and their weights or None."""
         xs, weights = zip(*self.parts, strict=True)
@@ -80,25 +89,25 @@ def evidence_of(state):
 
 
 def judge(model, state, span):
-    """Replace the clusters if a search of the span finds more probable ones.
+    """Replace the clusters if a search of the span finds more probable ones; the prior follows new clusters.
 
     Returns the next span, or None if there are new clusters.
     """
-    before, earlier, prior = span.before, span.evidence, state.sums.prior
-    if not np.array_equal(before.sums.prior.mean_precision, prior.mean_precision):  # widened within the span
-        before = before.copy()
-        before.sums.change_prior(prior)
-        earlier = evidence_of(before)
+    discount, guide = model.prior.discount, state.guide
+    before, earlier = span.under(state.sums.prior)
     evidence = evidence_of(state)
-    if not fits_badly(before, earlier, state, evidence, model.prior.discount):
-        return Span.since(state, evidence) if state.next_id == before.next_id else None
-    rival = searched(model, before.copy(), *span.rows())
-    if model.max_components is not None and len(rival.live(model.prior.discount)) > model.max_components:
-        return None
-    mass = state.mass  # the same for both
-    if joint(model.prior, rival, mass) > joint(model.prior, state, mass) + span.entropy + GAIN:
-        rival.guide, rival.n_read = state.guide, state.n_read
-        vars(state).update(vars(rival))
+    bad = fits_badly(before, earlier, state, evidence, discount)
+    if not bad and state.next_id == before.next_id:
+        return Span.since(state, evidence)
+    guide.follow(state, discount)
+    if bad:
+        rival = searched(model, span.under(state.sums.prior)[0].copy(), *span.rows())
+        allowed = model.max_components is None or len(rival.live(discount)) <= model.max_components
+        mass = state.mass  # the same for both
+        if allowed and joint(model.prior, rival, mass) > joint(model.prior, state, mass) + span.entropy + GAIN:
+            rival.guide, rival.n_read = guide, state.n_read
+            vars(state).update(vars(rival))
+            guide.follow(state, discount)
     return None
 
 

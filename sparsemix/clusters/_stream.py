@@ -136,11 +136,9 @@ class Stream:
     def _end_span(self):
         """Judge the rows of the span if it ends here; merge and fade clusters if that is due."""
         state, guide, moves = self.state, self.state.guide, self.model.moves
-        due = moves is not None and state.n_rows % moves.every == 0
+        due = moves is not None and moves.due(state)
         if guide.span is not None and guide.span.parts and (due or state.n_rows % SPAN == 0):
             following = judge(self.model, state, guide.span)
-            if following is None:
-                guide.follow(state, self.model.prior.discount)
             guide.span = None if due else following
         if due and state.n_rows != state.looked_rows:
             moves.after_rows(self.model.prior, state)
@@ -298,16 +296,23 @@ class Guide:
         means, kappa = self.means(state, slots), prior.mean_precision[0]
         best, highest = None, state.sums.evidence(slots).sum() + 2.0 * np.log(len(slots))
         for place in (self.mean,) if self.has_mean else (self.mean, np.median(means, axis=0)):
-            squares, factor = (means - place) ** 2 / self.variances, NORMAL
-            if np.ndim(kappa) == 0:
-                squares, factor = squares.mean(axis=1), 1.0 + (NORMAL - 1.0) / len(place)
-            wanted = 1.0 / (factor * np.exp(np.log(np.maximum(squares, 1.0)).mean(axis=0)))
-            sums = state.sums.copy()
-            sums.change_prior(replace(prior, mean=place[None].copy(),
-                                      mean_precision=wanted.reshape(prior.mean_precision.shape)))  # fmt: skip
-            evidence = sums.evidence(slots).sum()
-            if evidence > highest:
-                best, highest = (sums, place.copy(), wanted), evidence
+            for width in widths((means - place) ** 2 / self.variances, np.ndim(kappa) == 0):
+                sums, precision = state.sums.copy(), (1.0 / width).reshape(prior.mean_precision.shape)
+                sums.change_prior(replace(prior, mean=place[None].copy(), mean_precision=precision))
+                evidence = sums.evidence(slots).sum()
+                if evidence > highest:
+                    best, highest = (sums, place.copy(), width), evidence
         if best is not None:
-            state.sums, self.mean, wanted = best
-            self.limits = FAR * (1.0 + 1.0 / np.atleast_1d(wanted))
+            state.sums, self.mean, width = best
+            self.limits = FAR * (1.0 + np.atleast_1d(width))
+
+
+def widths(squares, shared):
+    """Mean squares of clusters from a place, for each column or for all if they are ``shared``.
+
+    The first follows from the geometric mean, on which few distant clusters have little influence, the second is the
+    mean of all.
+    """
+    squares, factor = (squares.mean(axis=1), 1.0 + (NORMAL - 1.0) / squares.shape[1]) if shared else (squares, NORMAL)
+    squares = np.maximum(squares, 1.0)
+    return factor * np.exp(np.log(squares).mean(axis=0)), squares.mean(axis=0)

@@ -119,8 +119,9 @@ class StreamingNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator
         None forgets only clusters that can win no further row. Several epochs ignore it: they remove clusters whose
         mass falls to ``new_cluster_threshold`` and assign their rows again.
     half_life : float, default=None
-        Number of further rows after which a row counts half. Set it if clusters drift or end. Every ``merge_every``
-        rows all sums shrink, and clusters with less than a twentieth of a row are removed. Several epochs ignore it.
+        Number of further rows after which a row counts half. Set it if clusters drift or end. Sums shrink four times in
+        that number, or every ``merge_every`` rows; clusters of less than a twentieth of a row end. Several epochs
+        ignore it.
     max_iter : int or "auto", default="auto"
         Epochs of ``fit``: one of assumed density filtering, then expectation propagation. "auto" is 2 for Gaussians; 1
         for counts, or with ``discount``, ``prune_threshold``, ``half_life`` or ``n_shards``.

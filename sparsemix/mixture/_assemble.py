@@ -132,7 +132,8 @@ def assemble(params, rows, workers):
         warn_of_flags(limits)
     steps = rounding_steps(rows.X)
     scale = DataScale.of(data, rows.shift, rows.mass, limits, rows.X.dtype, steps)
-    if family.has_means and family.shape.correlated and rows.mass > family.n_features and not limits.flags.any():
+    measured = not limits.flags.any() and not has_wild_values(data, limits)  # which correlate columns
+    if family.has_means and family.shape.correlated and rows.mass > family.n_features and measured:
         warn_of_dependent(scale.gaussian.covariances)
     data, floor = conditioned(plain, scale.gaussian, rows.mass), make_floor(params.reg_covar, scale)
     sizes = n_components, kept_entries(params), rows.dtype, rows.shift
@@ -332,10 +333,15 @@ def learned_prior(params, family):
     return "all" if family.has_means and params.mean_precision_prior is None else "covariances"
 
 
+def has_wild_values(data, limits):
+    """Whether outliers make a variance of the data."""
+    limits_of = limits.pooled() if data.shape.one_variance else limits
+    return limits_of.wild(data.variances()[0, : len(limits_of.spread)]).any()
+
+
 def warn_of_wild_values(data, limits, rows):
     """Warn of an outlier that widens a covariance shared by all components."""
-    limits_of = limits.pooled() if data.shape.one_variance else limits
-    if not limits_of.wild(data.variances()[0, : len(limits_of.spread)]).any():
+    if not has_wild_values(data, limits):
         return
     row, column = limits.farthest(rows.X)
     number = row if rows.kept is None else np.flatnonzero(rows.kept)[row]

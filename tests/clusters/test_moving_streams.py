@@ -41,6 +41,32 @@ def test_every_block_of_a_moving_stream_is_found(shift, half_life):
 
 
 @pytest.mark.parametrize("likelihood", ["full", "diag", "spherical"])
+@pytest.mark.parametrize("jump", [30.0, 1000.0])
+def test_groups_are_found_after_a_jump_of_any_length(likelihood, jump):
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 3, 5000)
+    rows = np.array([[0.0, 0.0], [8.0, 0.0], [0.0, 8.0]])[labels] + rng.standard_normal((5000, 2))
+    rows[2500:] += jump
+    model = stream(StreamingNGGPMixture(likelihood), rows, 500)
+    assert model.n_clusters_ == 6
+    assert adjusted_rand_score(labels[2500:], model.predict(rows[2500:])) > 0.99
+
+
+@pytest.mark.parametrize("half_life", [20.0, 150.0, 5000.0])
+@pytest.mark.parametrize("merge_every", [100, 1000])
+def test_a_row_counts_half_after_the_half_life(half_life, merge_every):
+    """Also where it is far below ``merge_every``: sums then shrink four times in it."""
+    rng = np.random.default_rng(0)
+    rows = 8.0 * rng.integers(0, 3, (4000, 2)) + rng.standard_normal((4000, 2))
+    model, masses = StreamingNGGPMixture("diag", half_life=half_life, merge_every=merge_every), []
+    for start in range(0, 4000, 50):
+        masses.append(model.partial_fit(rows[start : start + 50]).counts_.sum())
+    kept = 0.5 ** (np.arange(4000) / half_life)
+    assert np.mean(masses[-20:]) == pytest.approx(kept.sum(), rel=0.15)
+    assert model.n_clusters_ >= 5
+
+
+@pytest.mark.parametrize("likelihood", ["full", "diag", "spherical"])
 @pytest.mark.parametrize(
     "params", [{}, {"half_life": 700.0, "merge_every": 300}, {"merge_criterion": "responsibility"}]
 )

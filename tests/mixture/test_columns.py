@@ -1,8 +1,11 @@
 """Each column has its own scale: units, constants and wild values of one column do not decide about other columns."""
 
+import re
+
 import numpy as np
 import pytest
 from mixture_cases import assert_valid
+from sklearn.metrics import adjusted_rand_score
 
 from sparsemix import SparseGaussianMixture
 from sparsemix._estimator.input.columns import ColumnLimits, rounding_steps
@@ -121,6 +124,23 @@ def test_one_wild_value_costs_ordinary_rows_next_to_nothing(covariance_type, way
     with pytest.warns(UserWarning, match=rf"1 of them, such as row {6 if way == 'vb' else 3} .*background=True"):
         got = learn(X, n_components=4, **params).score(fresh)
     assert got > want - 0.2
+
+
+@pytest.mark.filterwarnings("ignore:the covariance of component")
+@pytest.mark.parametrize("share", [0.003, 0.03, 0.08])
+@pytest.mark.parametrize("value", [-9999.0, -999_999.0, 1e9])
+def test_codes_of_missing_values_leave_the_other_components_as_they_are(share, value):
+    """They get a component, or, if they are few, belong to the background; the rest has the variances of its rows."""
+    X, fresh = clusters(600), clusters(seed=2)
+    want = SparseGaussianMixture(3, random_state=0).fit(X)
+    X[: int(share * 600), [1, 2]] = value
+    told = re.escape(f"({int(share * 600)} of them, such as row 0 with {value:g} in column 1)")
+    with pytest.warns(UserWarning, match=told):
+        mixture = SparseGaussianMixture(4, random_state=0).fit(X)
+    with_background = SparseGaussianMixture(3, random_state=0).fit(X, background=True)
+    for found in (mixture, with_background) if share < 0.05 else (mixture,):
+        assert adjusted_rand_score(want.predict(fresh), found.predict(fresh)) > 0.98
+        assert found.score(fresh) > want.score(fresh) - 0.2
 
 
 def test_limits_leave_ordinary_columns_as_they_are():

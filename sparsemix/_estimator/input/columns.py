@@ -9,15 +9,16 @@ from sparsemix._engine.blocks import spans
 # A column is constant if its standard deviation is at most this many times the round-off of its mean. Half of it is the
 # standard deviation of two neighbouring numbers that alternate.
 ROUND_OFF = 0.5
-# Share of a column's rows that may be outliers: those farthest from the median, at least one.
-WILD_SHARE = 0.01
+# Share of a column's rows that may be outliers, such as codes of missing values: those farthest from the median. A
+# larger share is a group of its own, and in a column with a smaller share of non-zeros they are no outliers.
+WILD_SHARE = 0.1
 # They are outliers if the standard deviation with them is more than this many times that of the remaining rows.
 WILD = 30.0
 # With outliers, the standard deviation is replaced by this many times that of the remaining rows. The mean may differ
 # from the median by the same amount.
 COUNTED = 2.0
-# Minimum share of rows that differ from the median: in a column of mostly zeros, non-zeros are not outliers.
-VARYING_SHARE = 0.05
+# Minimum share of rows of each value of a flag.
+FLAG_SHARE = 0.05
 # Relative difference of values that differ by round-off alone, and tolerance of multiples of a step.
 SAME, WHOLE = 1e-9, 1e-6
 # Size of the sample: minimum number of rows, so that this share is one row; maximum numbers of rows and of values.
@@ -29,7 +30,7 @@ class ColumnLimits:
     """``middle`` (D,) holds the median of each column, and ``spread`` (D,) the standard deviation of its rows without
     outliers.
 
-    An infinite spread means no limit. Weights of rows are ignored.
+    An infinite spread means no limit, as in a column of mostly one value. Weights of rows are ignored.
     """
 
     middle: np.ndarray
@@ -37,7 +38,7 @@ class ColumnLimits:
     flags: np.ndarray  # (D,) whether a column holds two values, each of them often
 
     @classmethod
-    def of(cls, X, has_means=True, wild_share=WILD_SHARE):
+    def of(cls, X, has_means=True):
         """Limits from a sample of the rows; with fixed means deviations are from zero."""
         n, d = X.shape
         if n < LEAST_ROWS:
@@ -47,14 +48,13 @@ class ColumnLimits:
         x = np.array(X[chosen].T, dtype=np.float64, order="C")
         middle = np.partition(x, size // 2, axis=1)[:, size // 2] if has_means else np.zeros(d)
         apart = np.abs(x - middle[:, None])
-        tame = size - max(1, round(wild_share * size))
-        most = size - round(max(wild_share, VARYING_SHARE) * size)
-        apart.partition((most, tame), axis=1)
+        tame = size - round(WILD_SHARE * size)
+        apart.partition(tame, axis=1)
         variances = (apart[:, :tame] ** 2).mean(axis=1)
-        varies = np.minimum(apart[:, most - 1] ** 2, variances) > round_off(middle**2, X.dtype)
+        varies = variances > round_off(middle**2, X.dtype)
         low, high = x == x.min(axis=1, keepdims=True), x == x.max(axis=1, keepdims=True)
         share = high.mean(axis=1)
-        flags = (low | high).all(axis=1) & (np.minimum(share, 1.0 - share) >= VARYING_SHARE)
+        flags = (low | high).all(axis=1) & (np.minimum(share, 1.0 - share) >= FLAG_SHARE)
         return cls(middle, np.where(varies, np.sqrt(variances), np.inf), flags)
 
     @classmethod

@@ -22,6 +22,8 @@ TOUCHING = 0.25
 # Clusters of fewer rows need no minimum: they have little entropy, and the prior determines their shape. Three of nine
 # clusters of breast cancer data and 21 of 47 clusters of digits were so small.
 FEW = 5.0
+# Rows between two steps of forgetting, as a share of the half-life.
+STEP = 0.25
 # A stream that forgets removes clusters with less than this mass.
 FADED = 0.05
 # Slots of dead clusters are released when they are this share of all slots.
@@ -54,6 +56,8 @@ class Moves:
         self.threshold = MERGE_THRESHOLDS.get(criterion) if threshold is None else threshold
         self.prune_threshold = prune_threshold
         self.half_life = half_life
+        # many small steps, so that a row counts half after this number of rows, and not nothing
+        self.fade_every = None if half_life is None else max(1, min(every, int(half_life * STEP)))
 
     @property
     def wants_overlap(self):
@@ -61,21 +65,33 @@ class Moves:
         return self.criterion == "responsibility"
 
     def rows_left(self, state):
-        """Rows until the next search."""
-        return self.every - state.n_rows % self.every
+        """Rows until the next search or step of forgetting."""
+        left = self.every - state.n_rows % self.every
+        return left if self.fade_every is None else min(left, self.fade_every - state.n_rows % self.fade_every)
+
+    def due(self, state):
+        """Whether a search or a step of forgetting is due."""
+        n = state.n_rows
+        return n % self.every == 0 or (self.fade_every is not None and n % self.fade_every == 0)
 
     def after_rows(self, prior, state):
-        """Search the clusters of a stream if it is due. A search that raises changes nothing and stays due."""
-        if state.n_rows % self.every:
-            return
-        state.all_or_nothing(lambda: self._after_rows(prior, state))
+        """Search the clusters of a stream, and forget, where due. What raises changes nothing and stays due."""
+        if self.due(state):
+            state.all_or_nothing(lambda: self._after_rows(prior, state))
 
     def _after_rows(self, prior, state):
-        if self.criterion != "bayes_factor" or state.n_read >= state.sums.look_price:
+        searches = state.n_rows % self.every == 0
+        if searches and (self.criterion != "bayes_factor" or state.n_read >= state.sums.look_price):
             self.merge(prior, state, once=True)
             state.n_read = 0
-        if self.half_life is not None:
-            state.fade(0.5 ** (self.every / self.half_life), FADED, prior.discount)
+        if self.fade_every is not None and state.n_rows % self.fade_every == 0:
+            state.fade(0.5 ** (self.fade_every / self.half_life), FADED, prior.discount)
+        if searches:
+            self._prune(prior, state)
+        state.looked_rows = state.n_rows
+
+    def _prune(self, prior, state):
+        """Forget light clusters, and release slots, at the end of a search."""
         if self.prune_threshold is not None:
             old = state.ids[: state.n_slots] < state.looked_id
             light = state.counts[: state.n_slots] < self.prune_threshold

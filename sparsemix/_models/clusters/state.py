@@ -215,6 +215,8 @@ class ClusterState:
         self.sums.fade(slots, factor)
         for name in ("counts", "counts_then", "asked"):
             getattr(self, name)[...] *= factor
+        if self.overlap is not None:
+            self.overlap *= factor
         gone = np.flatnonzero(self.counts[: self.n_slots] < least)
         self.forget(gone, discount)
 

@@ -300,6 +300,6 @@ def refuse(bad):
     """Raise if any matrix is still not positive definite after the repair."""
     if len(bad):
         raise ValueError(
-            f"the covariance of component {bad[0]} is not positive definite; raise reg_covar or covariance_prior, or "
-            "lower n_components"
+            f"the covariance of component {bad[0]} is not positive definite; raise reg_covar (with inference='vb' also "
+            "covariance_prior), lower n_components, or remove rows far from all others"
         )
