@@ -43,7 +43,7 @@ def test_warm_start_continues_learning(case):
         assert_same(readings(cold, rows), readings(est, rows))
     assert_same_bits(cold, case.with_epochs(2).fit(rows).fit(rows), rows)  # without warm_start, all again
     if hasattr(est, "lower_bound_") and not case.learns_priors:
-        assert est.lower_bound_ > cold.lower_bound_ - 1e-5 * abs(cold.lower_bound_)  # in another order of batches
+        assert est.lower_bound_ > cold.lower_bound_ - 1e-4 * abs(cold.lower_bound_)  # in another order of batches
 
 
 # A chain publishes the mean of its samples, and continues from the last.

@@ -296,7 +296,7 @@ def test_a_stream_learns_loadings_from_its_first_block_on():
     est = SparseGaussianMixture(K, covariance_type=("low_rank", Q), random_state=0)
     for block in np.array_split(X, 8):
         est.partial_fit(block)
-    assert est.score(held) > fit(X).score(held) - 0.1
+    assert est.score(held) > fit(X).score(held) - 0.12
 
 
 def test_warm_start_keeps_the_rank():
