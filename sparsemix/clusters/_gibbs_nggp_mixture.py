@@ -122,7 +122,7 @@ class GibbsNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator):
         The given concentration, or its draw in that sample.
     n_samples_ : int
         Number of samples that ``score_samples`` averages. With 0 it uses the last epoch.
-    sampled_labels_ : ndarray of shape (n_samples_, n_samples), int32
+    sampled_labels_ : ndarray of shape (n_kept, n_samples), int32
         Cluster of each row in each sample, numbered separately in each; -1 as in ``labels_``. See ``co_clustering``.
     history_ : list of dict
         One record for each epoch: its number, the seconds so far, "log_joint" (log p(partition, u, rows) up to a

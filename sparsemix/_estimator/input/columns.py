@@ -9,8 +9,8 @@ from sparsemix._engine.blocks import spans
 # A column is constant if its standard deviation is at most this many times the round-off of its mean. Half of it is the
 # standard deviation of two neighbouring numbers that alternate.
 ROUND_OFF = 0.5
-# Share of a column's rows that may be outliers, such as codes of missing values: those farthest from the median. A
-# larger share is a group of its own, and in a column with a smaller share of non-zeros they are no outliers.
+# Share of a column's values that may be outliers, such as codes of missing values: those farthest from the median, of
+# all that differ from it. A larger share is a group of its own.
 WILD_SHARE = 0.1
 # They are outliers if the standard deviation with them is more than this many times that of the remaining rows.
 WILD = 30.0
@@ -27,10 +27,10 @@ LEAST_ROWS, SAMPLE_ROWS, SAMPLE_NUMBERS = 20, 2048, 1 << 21
 
 @dataclass(frozen=True)
 class ColumnLimits:
-    """``middle`` (D,) holds the median of each column, and ``spread`` (D,) the standard deviation of its rows without
-    outliers.
+    """``middle`` (D,) holds the median of each column, and ``spread`` (D,) the root mean square deviation of the values
+    that differ from it, without outliers.
 
-    An infinite spread means no limit, as in a column of mostly one value. Weights of rows are ignored.
+    So non-zeros are no outliers of a column of mostly zeros. An infinite spread means no limit. Weights are ignored.
     """
 
     middle: np.ndarray
@@ -48,9 +48,11 @@ class ColumnLimits:
         x = np.array(X[chosen].T, dtype=np.float64, order="C")
         middle = np.partition(x, size // 2, axis=1)[:, size // 2] if has_means else np.zeros(d)
         apart = np.abs(x - middle[:, None])
-        tame = size - round(WILD_SHARE * size)
-        apart.partition(tame, axis=1)
-        variances = (apart[:, :tame] ** 2).mean(axis=1)
+        apart.sort(axis=1)
+        differ = (apart > 0.0).sum(axis=1)
+        wild = np.rint(WILD_SHARE * differ).astype(np.intp)
+        squares = np.cumsum(apart**2, axis=1)[np.arange(d), size - wild - 1]
+        variances = squares / np.maximum(differ - wild, 1)
         varies = variances > round_off(middle**2, X.dtype)
         low, high = x == x.min(axis=1, keepdims=True), x == x.max(axis=1, keepdims=True)
         share = high.mean(axis=1)
