@@ -126,7 +126,7 @@ def assemble(params, rows, workers):
         data = (incomplete_gaussian if rows.incomplete else data_gaussian)(plain, rows.values, workers)
     if family.tied:
         warn_of_wild_values(data, limits, rows)
-    elif rows.background is None and few_components(n_components) and n_components > 1:
+    elif rows.background is None and not rows.noise and few_components(n_components) and n_components > 1:
         warn_of_far_rows(limits, rows)
     if not family.shape.one_variance:
         warn_of_flags(limits)
