@@ -94,21 +94,34 @@ def judge(model, state, span):
     Returns the next span, or None if there are new clusters.
     """
     discount, guide = model.prior.discount, state.guide
-    before, earlier = span.under(state.sums.prior)
+    try:
+        before, earlier = span.under(state.sums.prior)
+    except ValueError:  # round-off leaves no covariance, as for rows that are very far apart
+        return None
     evidence = evidence_of(state)
     bad = fits_badly(before, earlier, state, evidence, discount)
     if not bad and state.next_id == before.next_id:
         return Span.since(state, evidence)
     guide.follow(state, discount)
-    if bad:
-        rival = searched(model, span.under(state.sums.prior)[0].copy(), *span.rows())
-        allowed = model.max_components is None or len(rival.live(discount)) <= model.max_components
-        mass = state.mass  # the same for both
-        if allowed and joint(model.prior, rival, mass) > joint(model.prior, state, mass) + span.entropy + GAIN:
-            rival.guide, rival.n_read = guide, state.n_read
-            vars(state).update(vars(rival))
-            guide.follow(state, discount)
+    rival = rival_of(model, state, span) if bad else None
+    if rival is not None:
+        rival.guide, rival.n_read = guide, state.n_read
+        vars(state).update(vars(rival))
+        guide.follow(state, discount)
     return None
+
+
+def rival_of(model, state, span):
+    """The searched clusters of a span if they are more probable than those of ``state``; else None."""
+    try:
+        rival = searched(model, span.under(state.sums.prior)[0].copy(), *span.rows())
+    except ValueError:  # as above
+        return None
+    if model.max_components is not None and len(rival.live(model.prior.discount)) > model.max_components:
+        return None
+    mass = state.mass  # the same for both
+    gain = joint(model.prior, rival, mass) - joint(model.prior, state, mass) - span.entropy
+    return rival if gain > GAIN else None
 
 
 def fits_badly(before, earlier, state, evidence, discount):

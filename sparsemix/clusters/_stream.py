@@ -152,10 +152,8 @@ class Stream:
         twin = Stream(self.params, self.begin, self.model_of, state)
         try:
             read = twin._reading(rows, 0)
-            if divided is None:
+            if divided is None or not twin._divide(read, rows, divided):  # more clusters than allowed
                 twin._learn(read.read(slice(0, len(rows))), rows.sample_weight, 0)
-            else:
-                twin._divide(read, rows, divided)
         except ValueError:  # a row without finite density under the new prior: the old one stays
             old.guide.keep(old.guide.x, old.guide.weight, len(rows))
             return
@@ -298,7 +296,10 @@ class Guide:
         for place in (self.mean,) if self.has_mean else (self.mean, np.median(means, axis=0)):
             for width in widths((means - place) ** 2 / self.variances, np.ndim(kappa) == 0):
                 sums, precision = state.sums.copy(), (1.0 / width).reshape(prior.mean_precision.shape)
-                sums.change_prior(replace(prior, mean=place[None].copy(), mean_precision=precision))
+                try:
+                    sums.change_prior(replace(prior, mean=place[None].copy(), mean_precision=precision))
+                except ValueError:  # round-off leaves no covariance
+                    continue
                 evidence = sums.evidence(slots).sum()
                 if evidence > highest:
                     best, highest = (sums, place.copy(), width), evidence

@@ -113,11 +113,16 @@ def test_groups_that_stay_need_no_search(monkeypatch):
     assert not searches
 
 
-def test_clusters_stay_within_the_allowed_number():
-    rows, _ = one_stream(shift=3.0, n_blocks=4)
-    model = StreamingNGGPMixture(max_components=7)
+@pytest.mark.parametrize("likelihood", ["full", "diag"])
+@pytest.mark.parametrize("most", [1, 7])
+def test_clusters_stay_within_the_allowed_number_and_hold_all_rows(likelihood, most):
+    """With one cluster each search finds more than are allowed, and rows far apart leave no covariance."""
+    rows, _ = one_stream(shift=3.0 if most > 1 else 500.0, n_blocks=4)
+    model = StreamingNGGPMixture(likelihood, max_components=most)
     for start in range(0, len(rows), 200):
-        assert model.partial_fit(rows[start : start + 200]).n_clusters_ <= 7
+        assert model.partial_fit(rows[start : start + 200]).n_clusters_ <= most
+        assert model.n_samples_seen_ == start + 200
+        assert model.counts_.sum() == pytest.approx(start + 200)
 
 
 def test_a_given_place_of_the_prior_stays():

@@ -51,8 +51,8 @@ class ColumnLimits:
         apart.sort(axis=1)
         differ = (apart > 0.0).sum(axis=1)
         wild = np.rint(WILD_SHARE * differ).astype(np.intp)
-        squares = np.cumsum(apart**2, axis=1)[np.arange(d), size - wild - 1]
-        variances = squares / np.maximum(differ - wild, 1)
+        apart[np.arange(size) >= (size - wild)[:, None]] = 0.0
+        variances = (apart**2).sum(axis=1) / np.maximum(differ - wild, 1)
         varies = variances > round_off(middle**2, X.dtype)
         low, high = x == x.min(axis=1, keepdims=True), x == x.max(axis=1, keepdims=True)
         share = high.mean(axis=1)
