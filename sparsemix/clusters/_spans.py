@@ -24,8 +24,7 @@ SPAN = 125
 LEAVES = 200
 # Rows fit badly if their log density under a cluster is below that of its earlier rows by more than this many nats, and
 # this many standard deviations of such a difference.
-
-DEFICIT, DEVIATIONS, TINY = 5.0, 4.0, 1e-300
+DEFICIT, DEVIATIONS = 5.0, 4.0
 # Gain in nats above which the searched clusters replace the learned ones.
 GAIN = 5.0
 
@@ -131,7 +130,7 @@ def fits_badly(before, earlier, state, evidence, discount):
         return True
     counts = before.counts[:n_old]
     rows = state.counts[:n_old] - counts
-    deficit = rows * earlier / np.maximum(counts, TINY) - (evidence[:n_old] - earlier)
+    deficit = rows * earlier / np.maximum(counts, 1e-300) - (evidence[:n_old] - earlier)
     noise = np.sqrt(0.5 * state.sums.n_features * np.maximum(rows, 0.0))
     return bool((deficit > DEFICIT + DEVIATIONS * noise).any())
 
