@@ -30,8 +30,6 @@ from sparsemix.clusters._stepped_rows import SteppedRows
 FAR = 36.0
 # After a far row, the next one is far only if its squared distance is this many times larger.
 FARTHER = 4.0
-# The place and width of the prior of means follow from this many clusters.
-LEAST_CLUSTERS = 3
 # Mean square of normal numbers, in units of their geometric mean square.
 NORMAL = 3.56
 
@@ -289,7 +287,7 @@ class Guide:
     def follow(self, state, discount):
         """Estimate place and width of the prior of means again, and take it if the clusters become more probable."""
         prior, slots = state.sums.prior, state.live(discount)
-        if len(slots) < LEAST_CLUSTERS:
+        if len(slots) < 2:
             return
         means, kappa = self.means(state, slots), prior.mean_precision[0]
         best, highest = None, state.sums.evidence(slots).sum() + 2.0 * np.log(len(slots))

@@ -42,13 +42,15 @@ def test_every_block_of_a_moving_stream_is_found(shift, half_life):
 
 @pytest.mark.parametrize("likelihood", ["full", "diag", "spherical"])
 @pytest.mark.parametrize("jump", [30.0, 1000.0])
-def test_groups_are_found_after_a_jump_of_any_length(likelihood, jump):
+@pytest.mark.parametrize("n_old", [1, 3])
+def test_groups_are_found_after_a_jump_of_any_length(likelihood, jump, n_old):
     rng = np.random.default_rng(0)
     labels = rng.integers(0, 3, 5000)
+    labels[:2500] %= n_old
     rows = np.array([[0.0, 0.0], [8.0, 0.0], [0.0, 8.0]])[labels] + rng.standard_normal((5000, 2))
     rows[2500:] += jump
     model = stream(StreamingNGGPMixture(likelihood), rows, 500)
-    assert model.n_clusters_ == 6
+    assert model.n_clusters_ == 3 + n_old
     assert adjusted_rand_score(labels[2500:], model.predict(rows[2500:])) > 0.99
 
 
