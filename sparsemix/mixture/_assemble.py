@@ -126,7 +126,7 @@ def assemble(params, rows, workers):
         data = (incomplete_gaussian if rows.incomplete else data_gaussian)(plain, rows.values, workers)
     if family.tied:
         warn_of_wild_values(data, limits, rows)
-    elif rows.background is None and not rows.noise and few_components(n_components) and n_components > 1:
+    elif family.has_means and n_components > 1 and few_components(n_components):
         warn_of_far_rows(limits, rows)
     if not family.shape.one_variance:
         warn_of_flags(limits)
@@ -353,7 +353,9 @@ def warn_of_wild_values(data, limits, rows):
 
 
 def warn_of_far_rows(limits, rows):
-    """Warn of rows far from the bulk, which take components from it."""
+    """Warn of rows far from the bulk, which take components from it, unless a background or noise explains them."""
+    if rows.background is not None or rows.noise:
+        return
     far, columns = limits.far(rows.X)
     if len(far):
         number = far[0] if rows.kept is None else np.flatnonzero(rows.kept)[far[0]]

