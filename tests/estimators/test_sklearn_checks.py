@@ -102,7 +102,8 @@ def expected_failures_of_clusters(est):
             names.append("check_clusterer_compute_labels_predict")
         return failing | dict.fromkeys(names, NOT_FOR_COUNTS)
     means = {"check_clustering": NOT_FOR_MEANS} if est.likelihood == "zero_mean" else {}
-    same = isinstance(est, StreamingNGGPMixture) and est.likelihood == "auto" and est.max_components is None
+    same = isinstance(est, StreamingNGGPMixture) and est.likelihood == "auto"
+    same = same and est.max_components is None and est.prune_threshold is None
     weighted = {} if same else {DENSE: ONE_ARRIVAL}
     return failing | weighted | means
 
