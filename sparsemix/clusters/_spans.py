@@ -59,8 +59,7 @@ class Span:
 
     def add(self, x, weight, part):
         """The span with more rows, and their responsibilities."""
-        q = part.values[: part.n_used]
-        lost = -q * np.log(np.maximum(q, 1e-300))
+        lost = part.entropies()
         lost = lost.sum() if weight is None else np.repeat(weight, part.lengths) @ lost
         rows = x.copy(), None if weight is None else weight.copy()
         return replace(self, parts=(*self.parts, rows), entropy=self.entropy + float(lost))
@@ -119,7 +118,7 @@ def rival_of(model, state, span):
     if model.max_components is not None and len(rival.live(model.prior.discount)) > model.max_components:
         return None
     mass = state.mass  # the same for both
-    gain = joint(model.prior, rival, mass) - joint(model.prior, state, mass) - span.entropy
+    gain = model.joint(rival, mass) - model.joint(state, mass) - span.entropy
     return rival if gain > GAIN else None
 
 
@@ -151,12 +150,6 @@ def searched(model, state, x, weight):
     state.keep(state.live(model.prior.discount))
     state.recount(model.prior.discount)
     return state
-
-
-def joint(prior, state, mass):
-    """Log joint density of all rows and their clusters, up to a constant."""
-    slots = state.live(prior.discount)
-    return float(prior.log_partition(state.counts[slots], mass) + state.sums.evidence(slots).sum())
 
 
 def labels(sums, x, partition):

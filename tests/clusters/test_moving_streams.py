@@ -9,7 +9,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from sparsemix import StreamingNGGPMixture
 from sparsemix._models.clusters.gaussian_slots import GaussianSlots
-from sparsemix._models.clusters.model import RowResponsibilities
+from sparsemix._models.clusters.model import RowResponsibilities, StreamingModel
 from sparsemix._models.clusters.state import ClusterState
 from sparsemix._stats.families import GAUSSIANS
 from sparsemix._stats.nggp import NGGP
@@ -169,7 +169,7 @@ def test_a_cut_is_the_most_probable_one(likelihood, place):
             state.sums.set_stats([number], stats)
             state.counts[number] = len(part)
         state.n_slots = labels.max() + 1
-        return _spans.joint(prior, state, 12.0)
+        return StreamingModel(prior, 0.5).joint(state, 12.0)
 
     best = value(at_origin)
     rivals = [np.zeros(12, dtype=int), np.arange(12), np.unique(x[:, 0] > 3.0, return_inverse=True)[1]]

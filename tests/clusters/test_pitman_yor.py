@@ -11,8 +11,7 @@ from scipy import sparse
 from scipy.special import gammaln
 
 from sparsemix import GibbsNGGPMixture, StreamingNGGPMixture
-from sparsemix._models.clusters.model import GibbsModel
-from sparsemix.clusters import _spans
+from sparsemix._models.clusters.model import GibbsModel, StreamingModel
 
 THETA, SIGMA, BETA = 0.9, 0.4, 0.5
 SIX = np.array([[3.0, 0, 1], [2, 1, 0], [0, 3, 1], [1, 2, 2], [0, 0, 2], [2, 0, 0]])
@@ -135,7 +134,7 @@ def test_spans_compare_partitions_without_u():
     rows = float(state.sums.evidence(slots).sum())
     whole = log_eppf(state.counts[slots]) + gammaln(THETA + state.mass) - gammaln(THETA + 1.0)
     assert len(slots) > 1
-    assert _spans.joint(prior, state, state.mass) - rows == pytest.approx(whole + np.log(THETA), rel=1e-9)
+    assert StreamingModel(prior, 0.5).joint(state, state.mass) - rows == pytest.approx(whole + np.log(THETA), rel=1e-9)
 
 
 @pytest.mark.parametrize("likelihood", ["multinomial", "diag"])

@@ -10,7 +10,7 @@ from sparsemix._engine.blocks import spans
 # standard deviation of two neighbouring numbers that alternate.
 ROUND_OFF = 0.5
 # Share of a column's values that may be outliers, such as codes of missing values: those farthest from the median, of
-# all that differ from it. A larger share is a group of its own.
+# all that differ from it. A larger share counts as a group.
 WILD_SHARE = 0.1
 # They are outliers if the standard deviation with them is more than this many times that of the remaining rows.
 WILD = 30.0

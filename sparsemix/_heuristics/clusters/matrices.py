@@ -110,7 +110,7 @@ class Matrices(Estimates):
         b = np.empty((len(groups.count), d + 1, d + 1))
         for cut, first, last in zip(range(len(scale)), groups.starts, groups.starts + groups.sizes, strict=True):
             np.add(groups.scatter[first:last], scale[cut] * self.matrix[cut], out=b[first:last, :d, :d])
-        b[:, d, :d] = groups.mean - groups.spread(self.m)  # the last row of a factor is this one divided by the others
+        b[:, d, :d] = groups.mean - groups.spread(self.m)  # the factor's last row solves for these distances
         b[:, d, d] = CORNER
         try:
             low = np.linalg.cholesky(b)

@@ -167,13 +167,14 @@ class Start:
             if not any(same_clusters(found, each) for each in seen):
                 seen.append(found)
                 tried.append((method, SparseResponsibilities.from_labels(found)))
-        most = EXCHANGED * self.n_init if self._exchanges(some) else 1
+        exchanges = self._exchanges(some)
+        most = EXCHANGED * self.n_init if exchanges else 1
         if len(tried) > most:
             steps, tol = policy.POLICY.climb_steps, policy.POLICY.climb_tol
             climbs = [climb(self.learner, some, resp, steps, workers, tol) for _, resp in tried]
             order = np.argsort([-self.learner.lower_bound(stats) for stats, _ in climbs], kind="stable")[:most]
-            tried = [(tried[i][0], climbs[i][1] if self._exchanges(some) else tried[i][1]) for i in order]
-        if not self._exchanges(some):
+            tried = [(tried[i][0], climbs[i][1] if exchanges else tried[i][1]) for i in order]
+        if not exchanges:
             return tried[0]
         ends = [exchange_components(self.learner, some, resp, rng, workers) for _, resp in tried]
         best = int(np.argmax([bound for bound, _ in ends]))

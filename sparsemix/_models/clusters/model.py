@@ -127,6 +127,11 @@ class RowResponsibilities:
         """Kernel object that reads and appends entries."""
         return Responsibilities(self.starts, self.lengths, self.slots, self.values, self.n_used)
 
+    def entropies(self):
+        """-q log q of each responsibility q, (n_used,)."""
+        q = self.values[: self.n_used]
+        return -q * np.log(np.maximum(q, 1e-300))
+
     def copy(self):
         """A deep copy."""
         twin = copy(self)
@@ -241,10 +246,13 @@ class StreamingModel(NGGPModel):
     def bound(self, part, state):
         """Variational bound: log evidence of the rows and of the partition given u, plus the entropy of the
         responsibilities of all rows, none of which has a weight."""
-        slots, q = state.live(self.prior.discount), part.values[: part.n_used]
-        entropy = -q * np.log(np.maximum(q, 1e-300))
-        partition = self.prior.log_partition(state.counts[slots], float(len(part.lengths)))
-        return float(partition + state.sums.evidence(slots).sum() + entropy.sum())
+        return self.joint(state, float(len(part.lengths))) + float(part.entropies().sum())
+
+    def joint(self, state, mass):
+        """Log joint density of rows of this mass and their clusters, up to a constant."""
+        slots = state.live(self.prior.discount)
+        partition = self.prior.log_partition(state.counts[slots], mass)
+        return float(partition + state.sums.evidence(slots).sum())
 
     def divide(self, x, weight, state, labels, kept=None):
         """Add the first rows in clusters given by ``labels``, revisit them once, and merge; return their number.
