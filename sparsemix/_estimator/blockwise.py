@@ -5,6 +5,7 @@ this process, block by block. An executor on other machines adds in the same ord
 """
 
 from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import replace
 
 import numpy as np
 from scipy import sparse
@@ -20,7 +21,33 @@ from sparsemix._estimator.checkpoints import CheckpointFolder
 from sparsemix._estimator.input.checks import SMALLEST_WEIGHT, warn_of_light_weights
 from sparsemix._estimator.input.forms import as_csr
 from sparsemix._estimator.input.labels import check_labels, labels_of
+from sparsemix._estimator.learning import learn, publish, warn_unless_converged
 from sparsemix._estimator.progress import EpochProgress, fingerprint, identity, make_monitor
+
+
+class HookRecipe:
+    """The recipe of an estimator whose learning is still hooks; goes with the last of them."""
+
+    def __init__(self, estimator):
+        self.estimator = estimator
+        self.rows, self.survey = estimator._weighted, estimator._survey
+        self.sample_size, self.sample, self.step_rows = estimator._start_size, estimator._whole, estimator._step_size
+        self.memory, self.refuse_blocks = estimator._row_memory, estimator._refuse_blocks
+        self.moments = getattr(estimator, "_moments", None)
+
+    def check(self, estimator, X, reset):
+        return estimator._check(X, reset)
+
+    def seen(self, model, rows, n_seen):
+        return self.estimator._view(model, rows, n_seen)
+
+    def fingerprints(self, rows):  # noqa: ARG002
+        return self.estimator._other_fingerprints()
+
+
+def recipe_of(estimator):
+    """The recipe of an estimator."""
+    return estimator._recipe() if hasattr(estimator, "_recipe") else HookRecipe(estimator)
 
 
 class Survey:
@@ -94,6 +121,7 @@ class Job:
 
     def __init__(self, estimator, data, sample_weight):
         self.estimator, self.data, self.sample_weight = estimator, data, sample_weight
+        self.recipe = recipe_of(estimator)
         self.first_rows = self.labels = self.form = None
         self._last = None, None
 
@@ -102,7 +130,10 @@ class Job:
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self.estimator, name):
                 setattr(shell, name, getattr(self.estimator, name))
-        return vars(self) | {"estimator": shell, "_last": (None, None), "data": None, "sample_weight": None}
+        hooked = isinstance(self.recipe, HookRecipe)
+        recipe = HookRecipe(shell) if hooked else replace(self.recipe, params=shell._params)
+        bare = {"estimator": shell, "recipe": recipe, "_last": (None, None), "data": None, "sample_weight": None}
+        return vars(self) | bare
 
     def read_first(self, reset):
         """Let the first block with rows set the number and the names of the features."""
@@ -128,7 +159,7 @@ class Job:
             if not n_rows_of(X):
                 return np.empty((0, getattr(self.estimator, "n_features_in_", 0)))
             check_labels(labels_of(X), self.labels)
-            X = self._formed(self.estimator._check(X, reset))
+            X = self._formed(self.recipe.check(self.estimator, X, reset))
             return X if sparse.issparse(X) else np.ascontiguousarray(X)  # the order of sums follows that in memory
 
     def _check_size(self, number, n_rows):
@@ -172,14 +203,14 @@ class Job:
         if X.shape[0] == 0 or (weight is not None and not weight.any()):
             return None
         with block_named(number):
-            return self.estimator._weighted(X, weight, part=True)
+            return self.recipe.rows(X, weight, part=True)
 
     # -- before learning
 
     def survey(self, number, X, weight, workers):  # noqa: ARG002
         """The survey of a block before learning."""
         rows = self.rows(number, X, weight)
-        sums = {} if rows is None else {"rows": len(rows), "mass": rows.mass, **self.estimator._survey(rows)}
+        sums = {} if rows is None else {"rows": len(rows), "mass": rows.mass, **self.recipe.survey(rows)}
         if not X.shape[0]:
             return Survey({number: [0, 0]}, set(), sums)
         return Survey({number: [*fingerprint(X, weight)]}, {(sparse.issparse(X), X.dtype)}, sums)
@@ -197,7 +228,7 @@ class Job:
     def moments(self, number, X, weight, workers, one):
         """Statistics of a block under a model of one component."""
         rows = self.rows(number, X, weight)
-        return one.empty_stats() if rows is None else self.estimator._moments(one, rows, workers)
+        return one.empty_stats() if rows is None else self.recipe.moments(one, rows, workers)
 
     # -- learning
 
@@ -212,7 +243,7 @@ class Job:
         rows = self.rows(number, X[start:stop], None if weight is None else weight[start:stop])
         if rows is None:
             return model.empty_stats()
-        view, rows = self.estimator._view(model, rows, n_visited)
+        view, rows = self.recipe.seen(model, rows, n_visited)
         rows.first_row, rows.memory = int(first), memory
         with block_named(number):
             stats = collect(view, rows, slice(0, len(rows)), workers)
@@ -222,7 +253,7 @@ class Job:
     def new_memory(self, unit, model):
         """An empty row memory for a unit."""
         number, start, stop = unit
-        return self.estimator._row_memory(model, stop - start, int(self.first_rows[number] + start))
+        return self.recipe.memory(model, stop - start, int(self.first_rows[number] + start))
 
 
 class LocalExecutor:
@@ -319,11 +350,16 @@ class LocalExecutor:
 
 def fit_blocks(estimator, executor, steps=None, checkpoint=None, checkpoint_every=1, resume="auto"):
     """Fit an additive estimator to the blocks of an executor's job."""
-    job, monitor = executor.job, make_monitor(estimator)
-    with estimator._all_or_nothing(lambda: estimator._publish(monitor)), Workers(estimator._params.n_jobs) as workers:
+    job, recipe, monitor, params = executor.job, executor.job.recipe, make_monitor(estimator), estimator._params
+    hooked = isinstance(recipe, HookRecipe)
+
+    def salvage():
+        return estimator._publish(monitor) if hooked else publish(estimator, recipe, monitor)
+
+    with estimator._all_or_nothing(salvage), Workers(params.n_jobs) as workers:
         executor.workers = workers
-        warm = estimator._params.warm_start and hasattr(estimator, "_fitted")
-        job.read_first(reset=not warm)
+        before = getattr(estimator, "_fitted", None) if params.warm_start else None
+        job.read_first(reset=before is None)
         survey = executor.over_blocks("survey")
         if not survey.n_rows:
             raise ValueError("data has no row of positive weight; give at least one")
@@ -335,20 +371,23 @@ def fit_blocks(estimator, executor, steps=None, checkpoint=None, checkpoint_ever
         warn_of_light_weights(*(job.sample_weight or ()))
         job.set_form(survey.form)
         job.first_rows, job.n_kept = np.concatenate([[0], np.cumsum(survey.sizes)]), survey.n_rows
-        seeds = check_random_state(estimator._params.random_state)
+        seeds = check_random_state(params.random_state)
         seed = seeds.randint(2**31 - 1)
-        size = max(1 if warm else estimator._start_size(survey), estimator._params.n_components)
-        rows = estimator._whole(survey, *sampled(executor, survey, size, seed), executor)
-        step_rows = estimator._step_size(rows, survey) if steps is None else sum(survey.sizes) / steps
+        size = max(recipe.sample_size(survey) if before is None else 1, params.n_components)
+        rows = recipe.sample(survey, *sampled(executor, survey, size, seed), executor)
+        step_rows = recipe.step_rows(rows, survey) if steps is None else sum(survey.sizes) / steps
         executor.plan = Plan(survey.sizes, step_rows, np.random.default_rng(seed))
         opened = nullcontext()
         if checkpoint is not None:
-            data = [*survey.blocks.values(), *estimator._other_fingerprints()]
+            data = [*survey.blocks.values(), *recipe.fingerprints(None)]
             prints = identity(estimator, data) | {"steps": repr(steps)}
             opened = CheckpointFolder(checkpoint, prints, checkpoint_every, resume)
         with opened as folder:
-            estimator._learn(monitor, rows, workers, warm, None, seeds, folder)
-    estimator._warn_unless_converged(monitor)
+            if hooked:
+                estimator._learn(monitor, rows, workers, before is not None, None, seeds, folder)
+            else:
+                learn(estimator, recipe, monitor, rows, workers, before, None, seeds, folder)
+    warn_unless_converged(estimator, monitor)
     return estimator
 
 

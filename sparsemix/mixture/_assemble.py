@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sparsemix._estimator.additive import FitSetup
 from sparsemix._estimator.input.checks import check_columns
 from sparsemix._estimator.input.columns import ColumnLimits, round_off, rounding_steps
 from sparsemix._estimator.input.counts import WholeNumbers
 from sparsemix._estimator.input.gaussian_prior import prior_arguments, scales_and_value
+from sparsemix._estimator.learning import Plan
 from sparsemix._heuristics.mixture.policy import few_components
 from sparsemix._heuristics.mixture.start import Start, data_gaussian, subset
 from sparsemix._models.mixture.model import MaximumLikelihoodMixture, VariationalMixture
@@ -23,10 +23,10 @@ from sparsemix._stats.families import GAUSSIANS
 from sparsemix._stats.weights import DirichletWeights, EqualWeights, weights_of
 from sparsemix.mixture._annotations.background import make_background
 from sparsemix.mixture._annotations.noise import EquallyNoisyRows, noiseless_gaussian
-from sparsemix.mixture._estimator import kept_entries
 from sparsemix.mixture._initial_values import Given, refuse_values
 from sparsemix.mixture._loadings import plain_model, with_loadings
 from sparsemix.mixture._missing import check_observed, completed, incomplete_gaussian, observed_sample
+from sparsemix.mixture._plan import kept_entries
 
 # Size of the initialisation's subset: many more rows than dimensions or components, few enough for seconds.
 INIT_ROWS = 20_000
@@ -59,7 +59,7 @@ FEW_ROWS = 8.0
 
 
 def start_fit(params, rows, rng, workers, n_init_iter):
-    """Setup of a fit or a stream from an initialisation."""
+    """Rows, model and statistics of a fit or a stream, from an initialisation."""
     kept = rows.kept
     rows, model, learner = assemble(params, rows, workers)
     plain = plain_model(model) if model.family.has_loadings else model
@@ -87,7 +87,7 @@ def start_fit(params, rows, rng, workers, n_init_iter):
     model = with_evidence_model(model, learner)
     if background is not None:
         background.join(stats, rows.mass)
-    return FitSetup(rows, model, stats, about={"init_params_": start.method})
+    return Plan(rows, model, stats, about={"init_params_": start.method})
 
 
 def class_and_rank(covariance_type):

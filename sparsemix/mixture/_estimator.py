@@ -1,7 +1,6 @@
 """Base class of mixtures with any likelihood: fits, streams, predictions and densities."""
 
 import numbers
-from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -10,13 +9,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from sparsemix._compat import Interval, StrOptions, _fit_context, with_callbacks
-from sparsemix._engine.blocks import Rows
 from sparsemix._engine.loop import respond
-from sparsemix._engine.schedules import Batch, Memoized, Stochastic, rule_of
 from sparsemix._engine.threads import Workers
 from sparsemix._estimator import features
-from sparsemix._estimator.absent import Absent, check_continues
-from sparsemix._estimator.additive import AdditiveEstimator, FitSetup
+from sparsemix._estimator.absent import Absent
+from sparsemix._estimator.additive import Additive
 from sparsemix._estimator.base import published
 from sparsemix._estimator.input.checks import (
     COUNT,
@@ -26,17 +23,14 @@ from sparsemix._estimator.input.checks import (
     STEP_SIZE,
     Several,
     check_number,
-    check_rows,
     n_observed,
     weighted_mean,
 )
-from sparsemix._models.mixture.candidates import PATIENCE, CandidateLists, CandidateSearch
-from sparsemix._models.mixture.linear_search import SparseSearch
+from sparsemix._estimator.learning import fit_rows
+from sparsemix._estimator.streams import absorb_rows, statistics_of
 from sparsemix._stats.altered import altered
 from sparsemix._stats.weights import EqualWeights
 from sparsemix._typing import Array, Folder, RowsLike, Weights
-from sparsemix.mixture._fitted import FittedMixture
-from sparsemix.mixture._initial_values import refuse_responsibilities
 
 NATURAL = Interval(numbers.Integral, 1, None, closed="left")
 # Constraints of the parameters that all mixtures have.
@@ -57,30 +51,17 @@ CONSTRAINTS = {
     "verbose": ["verbose"],
     "random_state": ["random_state"],
 }
-# Default batch sizes. A memoized batch is a tenth of the data. An online batch replaces much of the statistics, so it
-# needs enough rows of each component for a covariance.
-BATCH_ROWS, BATCH_ROWS_PER_COMPONENT, MEMOIZED_BATCHES = 1_000, 10, 10
-# Length of a row's list of candidates, and minimum number of components for lists, of dense and of sparse rows.
-CANDIDATES, CANDIDATES_FROM = 4, {False: 100, True: 500}
 
-
-def kept_entries(params):
-    """L: the minimum of ``n_nonzero`` and K; None means K."""
-    return params.n_components if params.n_nonzero is None else min(params.n_nonzero, params.n_components)
-
-
-class MixtureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMixin, AdditiveEstimator):
+class MixtureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMixin, Additive):
     """A mixture with any likelihood; ``_fitted`` is its FittedMixture.
 
-    A subclass defines what ``AdditiveEstimator`` requires, except for ``_begin_fit`` and ``_begin_stream``, and
+    A subclass defines ``_recipe``, whose recipe has, in addition to the methods of ``Recipe``,
 
-    - ``_started(rows, rng, workers, stream)``: a ``FitSetup`` from an initialisation.
-
-    It may override ``_checked(X)``, which checks rows, ``_exact_rows(X)``, which returns rows for predictions,
-    ``_rows(X)``, which returns rows as training reads them, and ``_directions(n_features)``.
+    - ``readable(estimator, X, density)``: checked rows to predict, or to give a density of;
+    - ``exact_rows(fitted, X)``: rows for predictions;
+    - ``as_learned(fitted, X)``: the fitted model, and rows as learning reads them.
     """
 
-    _fitted_class = FittedMixture
     predict_sparse_proba, transform = features.predict_sparse_proba, features.transform
     # Attributes of scikit-learn's clusterers.
     labels_ = Absent("a mixture does not keep labels of rows; call predict(X), or fit_predict(X) instead of fit(X)")
@@ -115,7 +96,7 @@ class MixtureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Densit
             For invalid values, with their row; negative weights; fewer rows than components; priors that are not
             positive definite. A previously fitted model stays unchanged.
         """
-        return self._fit(X, sample_weight, checkpoint)
+        return fit_rows(self, self._recipe(), X, sample_weight, checkpoint)
 
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X: RowsLike, y: object = None, sample_weight: Weights = None) -> Self:  # noqa: ARG002
@@ -149,7 +130,7 @@ class MixtureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Densit
         -----
         Changes of ``n_nonzero``, ``total_samples`` and ``step_size`` take effect at once; priors and candidates stay.
         """
-        return self._partial_fit(X, sample_weight)
+        return absorb_rows(self, self._recipe(), X, sample_weight)
 
     def expected_stats(
         self, X: RowsLike, sample_weight: Weights = None, *, first_row: int | None = None, memory: Any = None
@@ -178,7 +159,7 @@ class MixtureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Densit
             on the covariance type, ``"first"``, ``"second"`` or ``"scatter"`` of the rows minus a shift that the model
             stores, and for "low_rank" sums of factors.
         """
-        return self._expected_stats(X, sample_weight, first_row, memory)
+        return statistics_of(self, self._recipe(), X, sample_weight, first_row, memory)
 
     # -- predictions
 
@@ -237,9 +218,10 @@ class MixtureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Densit
 
     def _sparse_responsibilities(self, X):
         check_is_fitted(self)
-        X = self._checked(X)
-        rows = self._rows(X)
-        model = altered(self._reading(self._fitted.model, rows), search=None)  # exact
+        recipe = self._recipe()
+        X = recipe.readable(self, X)
+        model, rows = recipe.as_learned(self._fitted, X)
+        model = altered(model, search=None)  # exact
         with Workers(self._params.n_jobs) as workers:
             resp, _ = respond(model, rows, slice(0, len(rows)), workers)
         return resp.to_csr(model.n_components).astype(features.feature_dtype(X), copy=False)
@@ -262,15 +244,9 @@ class MixtureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Densit
         The point estimates of VB are posterior means (Hughes and Sudderth 2016, Section 4). For covariances these are B
         / (nu - n_features - 1). In EM they are the maximum likelihood estimates.
         """
-        return self._log_densities(X)
-
-    def _log_densities(self, X, **annotations):
-        rows, workers = self._ready(X, density=True, **annotations)
+        rows, workers = self._ready(X, density=True)
         with workers:
-            return self._log_density(rows, workers)
-
-    def _log_density(self, rows, workers):
-        return self._fitted.log_density(rows, workers)
+            return self._fitted.log_density(rows, workers)
 
     def score(self, X: RowsLike, y: object = None, sample_weight: Weights = None) -> float:  # noqa: ARG002
         """Mean of ``score_samples``. It is comparable between all K, L and classes of mixtures.
@@ -325,7 +301,8 @@ class MixtureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Densit
         log_density, model = self.score_samples(X), self._fitted.model
         n_weights = 0 if isinstance(model.weights, EqualWeights) else model.n_components - 1
         free = model.family.n_parameters(model.n_components) + n_weights + (model.background is not None)
-        return -2.0 * float(np.average(log_density)) * len(log_density) + price(n_observed(self._checked(X))) * free
+        n_rows = n_observed(self._recipe().readable(self, X))
+        return -2.0 * float(np.average(log_density)) * len(log_density) + price(n_rows) * free
 
     @published
     def weights_(self):
@@ -355,7 +332,9 @@ class MixtureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Densit
 
     def _ready(self, X, density=False, **annotations):
         check_is_fitted(self)
-        return self._exact_rows(self._checked(X, density), **annotations), Workers(self._params.n_jobs)
+        recipe = self._recipe()
+        rows = recipe.exact_rows(self._fitted, recipe.readable(self, X, density), **annotations)
+        return rows, Workers(self._params.n_jobs)
 
     def _drawn_components(self, n_samples):
         """Components of the rows to draw, in increasing order, and the generator for the rows."""
@@ -363,138 +342,3 @@ class MixtureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Densit
         check_number("n_samples", n_samples)
         rng = check_random_state(self._params.random_state)
         return np.repeat(np.arange(len(self.weights_)), rng.multinomial(n_samples, self.weights_)), rng
-
-    def _checked(self, X, density=False):  # noqa: ARG002
-        """Checked rows to predict, or to give a ``density`` of."""
-        return check_rows(self, X, reset=False)
-
-    def _exact_rows(self, X):
-        """Rows in their own precision if tables of this dtype can represent the model, else in the model's dtype."""
-        dtype = features.feature_dtype(X) if self._fitted.in_single_precision else self._fitted.model.dtype
-        return Rows(X, shift=self._fitted.model.shift, dtype=dtype)
-
-    def _rows(self, X, sample_weight=None, model=None):
-        """Rows in the form that a model reads, by default the fitted model."""
-        model = self._fitted.model if model is None else model
-        return Rows(X, sample_weight, model.shift, model.dtype)
-
-    def _reading(self, model, rows):  # noqa: ARG002
-        """The fitted model as it reads these rows."""
-        return model
-
-    # -- inside a fit or a stream
-
-    def _begin_fit(self, rows, rng, workers, warm):
-        self._check_enough(rows, "give more rows or lower n_components")
-        begin = self._resumed(rows) if warm else self._started(rows, rng, workers)
-        rows, schedule = begin.rows, self._make_schedule(begin.rows, rng)
-        search = self._make_search(rng, schedule.step_rows, rows.sparse)
-        if search is not None and rows.source is None:
-            rows.memory = CandidateLists(len(rows), search.size)
-        return replace(begin, schedule=schedule, model=altered(begin.model, search=search))
-
-    def _begin_stream(self, rows, rng, workers):
-        self._check_enough(rows, "give the first call of partial_fit at least n_components rows")
-        begin = self._started(rows, rng, workers, stream=True)
-        search = self._make_search(rng, len(rows), rows.sparse, stored=False)
-        return replace(begin, model=altered(begin.model, search=search))
-
-    def _structure(self):
-        return super()._structure() | {"inference": "vb" if self._fitted.model.variational else "em"}
-
-    def _resumed(self, rows):
-        """Setup of a fit that continues from the fitted mixture."""
-        params, stats = self._params, self._fitted.stats.copy()
-        check_continues(params, self._structure())
-        model = altered(self._fitted.model, search=None, n_nonzero=kept_entries(params))
-        stats.scale(rows.mass / float(stats["mass"]))
-        return FitSetup(rows, model, stats)
-
-    def _make_schedule(self, rows, rng):
-        """The schedule of ``learning_method``."""
-        params, n_rows = self._params, len(rows)
-        size = self._rows_of_batch(n_rows, rows.X.shape[1])
-        if params.learning_method == "batch":
-            schedule = Batch(n_rows)
-        elif params.learning_method == "memoized":
-            schedule = Memoized(n_rows, size, rng)
-        else:
-            if params.step_size[0] == "half_life":
-                raise ValueError(
-                    f"step_size={params.step_size} is for partial_fit; give (offset, decay) to fit with "
-                    "learning_method='online'"
-                )
-            decay, offset, scale = rule_of(params.step_size)
-            schedule = Stochastic(n_rows, size, rng, decay, offset, rows.mass, scale)
-        return schedule if rows.source is None else schedule.over(rows.source.plan)
-
-    def _rows_of_batch(self, n_rows, n_features):
-        """Rows of a batch; an online batch has a row of each component for each of the ``_directions``."""
-        params = self._params
-        if params.learning_method == "batch":
-            return n_rows
-        if params.batch_size is not None:
-            return params.batch_size
-        per_component = BATCH_ROWS_PER_COMPONENT
-        if params.learning_method == "online":
-            per_component = max(per_component, self._directions(n_features))
-        size = max(BATCH_ROWS, per_component * params.n_components)
-        return max(size, -(-n_rows // MEMOIZED_BATCHES)) if params.learning_method == "memoized" else size
-
-    def _directions(self, n_features):  # noqa: ARG002
-        """Number of directions for which an online batch needs rows of each component."""
-        return 0
-
-    def _make_search(self, rng, step_rows, sparse=False, stored=True):
-        """The candidate search of a model; None computes the weights of all components.
-
-        A list must be short relative to K to save time, and only ``stored`` rows have lists. By default rows try all
-        components first: a few random ones would blur the initialisation.
-        """
-        params = self._params
-        n_components, size, least = params.n_components, params.candidates, kept_entries(params)
-        if size == "auto":
-            size = max(CANDIDATES, least)
-            if not stored or n_components < CANDIDATES_FROM[sparse] or 4 * size > n_components:
-                return None
-        if size == "all":
-            return None
-        size = max(size, least)
-        if size >= n_components:
-            return None
-        every = max(1, round(PATIENCE * n_components**1.5 / step_rows))
-        seed = int(rng.integers(2**31))
-        # Rows without a list try all components first: a few random ones blur the initialisation.
-        return (SparseSearch if sparse else CandidateSearch)(size, seed, every, all_first=True)
-
-    def _step_size(self, rows, survey):
-        """Rows of a batch of a fit over blocks."""
-        return self._rows_of_batch(survey.n_rows, rows.X.shape[1])
-
-    def _check_enough(self, rows, remedy):
-        params = self._params
-        if len(rows) < params.n_components:
-            raise ValueError(
-                f"n_samples={len(rows)} rows with positive weight are fewer than n_components={params.n_components}; "
-                + remedy
-            )
-
-    def _attributes(self, monitor):
-        attributes = super()._attributes(monitor)
-        if self._params.candidates == "auto":
-            attributes["_fitted"].model.use(None)  # rows of a stream have no lists
-        return attributes
-
-    def _before_block(self, rows, workers):  # noqa: ARG002
-        model, n_nonzero = self._fitted.model, kept_entries(self._params)
-        if n_nonzero != model.n_nonzero:
-            short = model.search is not None and model.search.size < n_nonzero
-            model = altered(model, n_nonzero=n_nonzero, search=None if short else model.search)
-            self._fitted = FittedMixture(model, self._fitted.stats.copy())
-        return rows
-
-    def _row_memory(self, model, n_rows, first_row):
-        return None if model.search is None else CandidateLists(n_rows, model.search.size, first_row)
-
-    def _refuse_blocks(self):
-        refuse_responsibilities(self._params.init_params)

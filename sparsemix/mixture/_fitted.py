@@ -21,6 +21,7 @@ class FittedMixture:
     """Model and statistics of a completed step. Tables and attributes are computed on first use and not pickled."""
 
     shared = False  # whether another object may hold the same statistics
+    counts_rows = "mass"
 
     def __init__(self, model, stats):
         self.model = copy(model)  # the original may learn later
@@ -43,6 +44,13 @@ class FittedMixture:
         if self.model.table is None:
             self.model = altered(self.model, table=self.model.table_of(self.expected, self.stats))
         return self.model
+
+    def reading(self, rows):
+        """The model as it reads these rows, which may have missing values, labels or noise."""
+        model = self.model
+        if model.incomplete >= rows.incomplete and model.annotated >= rows.annotated and model.noise == rows.noise:
+            return self.ready()
+        return model.reading_more(rows, self.expected, self.stats)
 
     @cached_property
     def weights(self):

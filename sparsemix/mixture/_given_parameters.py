@@ -20,9 +20,9 @@ from sparsemix.mixture._assemble import (
     make_floor,
     with_evidence_model,
 )
-from sparsemix.mixture._estimator import BATCH_ROWS, kept_entries
 from sparsemix.mixture._fitted import FittedMixture
 from sparsemix.mixture._initial_values import check_weights_of
+from sparsemix.mixture._plan import BATCH_ROWS, kept_entries, search_of
 
 
 def from_parameters(
@@ -81,7 +81,7 @@ def from_parameters(
                 f"covariance_type={family.name!r}"
             )
         mixture.covariance_type = family.name, found
-    search = mixture._make_search(seeded(mixture._params.random_state), BATCH_ROWS, stored=False)
+    search = search_of(mixture._params, seeded(mixture._params.random_state), BATCH_ROWS, stored=False)
     fitted = given_mixture(mixture._params, search, weights, means, covariances)
     vars(mixture).update(
         _fitted=fitted, n_features_in_=fitted.model.family.n_features, n_samples_seen_=0, n_steps_=0,

@@ -6,13 +6,11 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from sparsemix._estimator.base import published
-from sparsemix._estimator.input.checks import check_rows, weighted_mean
+from sparsemix._estimator.input.checks import weighted_mean
 from sparsemix._estimator.parameters import plain_arguments
 from sparsemix._typing import Array, ArrayLike, RowsLike, Weights
 from sparsemix.mixture import _conditional
 from sparsemix.mixture._annotations.labels import predict_label_proba, predict_labels
-from sparsemix.mixture._annotations.noise import check_noise
-from sparsemix.mixture._annotations.rows import AnnotatedRows
 from sparsemix.mixture._estimator import MixtureEstimator
 from sparsemix.mixture._fitted import BACKGROUND
 
@@ -35,9 +33,6 @@ class MixturePredictMixin:
     weights_ = parameter(MixtureEstimator.weights_.fget)
     predict_labels, predict_label_proba = predict_labels, predict_label_proba
     marginal, condition, impute = _conditional.marginal, _conditional.condition, _conditional.impute
-
-    def _checked(self, X, density=False):  # noqa: ARG002
-        return check_rows(self, X, reset=False, missing=True, own=True)
 
     def predict(self, X: RowsLike, *, noise_variance: ArrayLike | None = None) -> Array:
         """Component with the largest responsibility for each row, over all K; the lower index in a tie.
@@ -94,7 +89,13 @@ class MixturePredictMixin:
         The point estimates of VB are posterior means (Hughes and Sudderth 2016, Section 4). For covariances these are B
         / (nu - n_features - 1). In EM they are the maximum likelihood estimates.
         """
-        return self._log_densities(X, noise_variance=noise_variance)
+        rows, workers = self._ready(X, density=True, noise_variance=noise_variance)
+        with workers:
+            out = self._fitted.log_density(rows, workers)
+            lost = np.flatnonzero(out == -np.inf) if rows.dtype == np.float32 else []
+            if len(lost):  # these underflow in float32
+                out[lost] = self._fitted.log_density(rows.chosen(lost, np.float64), workers)
+        return out
 
     def score(
         self,
@@ -123,33 +124,10 @@ class MixturePredictMixin:
         """
         return weighted_mean(self.score_samples(X, noise_variance=noise_variance), sample_weight)
 
-    def _exact_rows(self, X, noise_variance=None):
-        rows = super()._exact_rows(X)
-        if noise_variance is None:
-            return rows
-        if self._fitted.model.background is not None:
-            raise ValueError("noise_variance cannot be used after a fit with background; leave it out, or fit without")
-        return AnnotatedRows(rows, noise=check_noise(noise_variance, X, self._fitted.model.family))
-
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
-
-    def _reading(self, model, rows):
-        """The fitted model as it reads these rows, which may have missing values, labels or noise."""
-        ready = model.incomplete >= rows.incomplete and model.annotated >= rows.annotated
-        if ready and model.noise == rows.noise:
-            return self._fitted.ready()
-        return model.reading_more(rows, self._fitted.expected, self._fitted.stats)
-
-    def _log_density(self, rows, workers):
-        """Log densities; rows that underflow in float32 are computed again in float64."""
-        out = super()._log_density(rows, workers)
-        lost = np.flatnonzero(out == -np.inf) if rows.dtype == np.float32 else []
-        if len(lost):
-            out[lost] = super()._log_density(rows.chosen(lost, np.float64), workers)
-        return out
 
     @plain_arguments
     def sample(self, n_samples: int = 1) -> tuple[Array, Array]:

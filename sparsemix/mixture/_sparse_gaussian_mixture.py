@@ -2,51 +2,24 @@
 """
 
 import numbers
-from dataclasses import replace
 from typing import Any, Self
 
-import numpy as np
-
 from sparsemix._compat import Interval, StrOptions, _fit_context, with_callbacks
-from sparsemix._engine.blocks import Rows
-from sparsemix._engine.rounds.sample import SampledRows
-from sparsemix._engine.threads import slow_blas
 from sparsemix._estimator.absent import UNFITTED, Absent
 from sparsemix._estimator.input.checks import (
     COUNT,
     VARIANCE,
     Several,
-    check_rows,
-    of_positive_weight,
 )
-from sparsemix._estimator.progress import fingerprint
-from sparsemix._heuristics.mixture.births import Births, Recent, late_births
-from sparsemix._heuristics.mixture.policy import few_components
-from sparsemix._heuristics.mixture.priors import LearnedPrior, of_stream
-from sparsemix._heuristics.mixture.repairs import Repairs, ungrouped
-from sparsemix._heuristics.mixture.start import SEEDINGS, one_component
-from sparsemix._stats.altered import altered
+from sparsemix._estimator.learning import fit_rows
+from sparsemix._estimator.streams import absorb_rows
+from sparsemix._heuristics.mixture.start import SEEDINGS
 from sparsemix._stats.families import GAUSSIANS
 from sparsemix._typing import ArrayLike, Folder, RowsLike, Seed, Weights
-from sparsemix.mixture._annotations.background import check_background
-from sparsemix.mixture._annotations.labels import check_labels
-from sparsemix.mixture._annotations.noise import check_noise
-from sparsemix.mixture._annotations.rows import AnnotatedRows
-from sparsemix.mixture._assemble import (
-    FIT_INIT_ITER,
-    MOST_RANK,
-    STREAM_INIT_ITER,
-    class_and_rank,
-    init_size,
-    make_family,
-    start_fit,
-    type_of,
-    warn_of_counts,
-)
 from sparsemix.mixture._estimator import CONSTRAINTS, MixtureEstimator
-from sparsemix.mixture._fitted import FittedMixture
 from sparsemix.mixture._given_parameters import from_parameters
 from sparsemix.mixture._predict import MixturePredictMixin
+from sparsemix.mixture._recipe import GaussianRecipe
 
 RANK = Interval(numbers.Integral, 1, None, closed="left")
 OF_MEANS = ("mean_precision_prior", "mean_prior")
@@ -409,8 +382,8 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
             For invalid values, with their row; negative weights; fewer rows than components; more labels than
             components; priors that are not positive definite. A previously fitted model stays unchanged.
         """
-        annotations = {"labels": labels, "noise_variance": noise_variance, "background": background}
-        return self._fit(X, sample_weight, checkpoint, **annotations)
+        recipe = GaussianRecipe(self._params, labels, noise_variance, background)
+        return fit_rows(self, recipe, X, sample_weight, checkpoint)
 
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(
@@ -466,151 +439,7 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
         -----
         Changes of ``n_nonzero``, ``total_samples`` and ``step_size`` take effect at once; priors and candidates stay.
         """
-        return self._partial_fit(X, sample_weight, labels=labels, noise_variance=noise_variance, background=background)
+        return absorb_rows(self, GaussianRecipe(self._params, labels, noise_variance, background), X, sample_weight)
 
-    # -- inside a fit or a stream
-
-    def _check(self, X, reset):
-        first = reset or not hasattr(self, "_fitted")  # blocks of a first fit are surveyed before they are read
-        dtype = None if first else self._fitted.model.dtype
-        return check_rows(self, X, reset=reset, dtype=dtype, missing=True)
-
-    def _check_fit(self, X):
-        warn_of_counts(len(self.weights_), X)
-
-    def _weighted(self, X, sample_weight, part, labels=None, noise_variance=None, background=False):
-        background = check_background(background)
-        labels = None if labels is None else check_labels(labels, len(X))
-        noise = noise_variance
-        if noise is not None:
-            noise = check_noise(noise, X, class_and_rank(self._params.covariance_type)[0])
-        X, sample_weight, kept = of_positive_weight(X, sample_weight, part)
-        rows = Rows(X, sample_weight)
-        rows.kept, rows.background = kept, background
-        if labels is None and noise is None:
-            return rows
-        if noise is not None and background is not None:
-            raise ValueError("background cannot be used with noise_variance; leave one of them out")
-        if self._params.candidates not in ("auto", "all"):
-            raise ValueError(
-                f"candidates={self._params.candidates} limits the components of a row, so "
-                f"{'noise_variance' if labels is None else 'labels'} cannot be used with it; set candidates='auto'"
-            )
-        each_row = (each if each is None or kept is None else each[kept] for each in (labels, noise))
-        return altered(AnnotatedRows(rows, *each_row), background=background)
-
-    def _fingerprints(self, rows):
-        found = super()._fingerprints(rows)
-        annotations = rows.labels, rows.noise_variance, rows.background
-        return [*found, *(fingerprint(np.asarray(each)) for each in annotations if each is not None)]
-
-    def _started(self, rows, rng, workers, stream=False):
-        return start_fit(self._params, rows, rng, workers, STREAM_INIT_ITER if stream else FIT_INIT_ITER)
-
-    def _begin_fit(self, rows, rng, workers, warm):
-        begin = super()._begin_fit(rows, rng, workers, warm)
-        if begin.rows.annotated or begin.rows.noise:
-            begin.rows.memory = None
-            begin.model.use(None)
-        return begin
-
-    def _structure(self):
-        return super()._structure() | {"covariance_type": type_of(self._fitted.model.family, self._params)}
-
-    def _resumed(self, rows):
-        begin = super()._resumed(rows)
-        rows = self._seen_by(begin.model, rows)
-        return replace(begin, rows=rows, model=begin.model.for_rows(rows), about={"init_params_": "warm"})
-
-    def _directions(self, n_features):
-        family, rank = class_and_rank(self._params.covariance_type)
-        return family.directions_of_batch(n_features, rank or MOST_RANK)
-
-    def _hooks(self, begin):
-        family, few = begin.model.family, few_components(self._params.n_components)
-        special = begin.model.incomplete or begin.model.owners is not None or begin.rows.noise
-        special = special or begin.model.background is not None
-        births = [] if few or family.tied or family.has_loadings or special else [Births()]
-        births += [] if begin.model.learned_prior is None else [LearnedPrior()]
-        return births + ([] if begin.rows.memory is None or begin.rows.source is not None else [Repairs()])
-
-    def _before_block(self, rows, workers):
-        rows = super()._before_block(rows, workers)
-        learned = of_stream(self._fitted.model, self._fitted.stats, self.n_steps_)
-        if learned is not self._fitted.model:
-            self._fitted = FittedMixture(learned, self._fitted.stats.copy())
-        model, seen = self._view(self._fitted.model, rows, self.n_samples_seen_)
-        if model.search is not None and len(seen) and not (seen.annotated or seen.noise):
-            whole = ungrouped(model, seen, workers)
-            if whole is not model:
-                model, self._fitted = whole, FittedMixture(whole, self._fitted.stats.copy())
-        # the sums of these depend on the factors; births need complete rows without noise, and components that change
-        # their labels
-        special = seen.incomplete or seen.noise or seen.annotated or model.owners is not None
-        special = special or model.background is not None
-        late = self.n_samples_seen_ and not (model.family.has_loadings or special)
-        if late:
-            stats, recent = self._fitted.stats, None
-            if self._params.step_size[0] == "half_life":
-                recent = self._recent = Recent(self._params.step_size[1], stats, getattr(self, "_recent", None))
-            found = late_births(model, stats, seen, workers, recent)
-            if found is not None:
-                self._fitted = FittedMixture(*found)
-        return rows
-
-    def _check_enough(self, rows, remedy):
-        super()._check_enough(rows, remedy)
-        if self._params.verbose and slow_blas():
-            print(slow_blas())
-
-    def _attributes(self, monitor):
-        return super()._attributes(monitor) | {"n_features_in_": monitor.model.family.n_features}
-
-    def _view(self, model, rows, n_seen):  # noqa: ARG002
-        rows = self._seen_by(model, rows)
-        if (rows.annotated or rows.noise) and model.search is not None:
-            model = altered(model, search=None)
-        fitted = getattr(self, "_fitted", None)  # the model of a fit over blocks knows what they lack
-        return model if fitted is None or fitted.model is not model else self._reading(model, rows), rows
-
-    def _seen_by(self, model, rows):
-        """Rows in the form that a model reads, with labels in its numbers."""
-        rows = rows.shifted(model.shift)
-        rows.dtype, rows.memory = model.dtype, None
-        if rows.background is not None and model.background is None:
-            raise ValueError(
-                "background was given to a mixture that was fitted without one; call fit with warm_start=False, or "
-                "give background to the first call of partial_fit"
-            )
-        if rows.noise and model.background is not None:
-            raise ValueError("noise_variance cannot be used after a fit with background; leave it out, or fit without")
-        if rows.labels is not None:
-            if model.owners is None:
-                raise ValueError(
-                    "labels were given to a mixture that was fitted without labels; call fit, or give labels to the "
-                    "first call of partial_fit"
-                )
-            rows.number(model.classes)
-        return rows
-
-    # -- a fit over blocks
-
-    def _survey(self, rows):
-        first, observed = rows.observed()
-        return {"first": first, "observed": observed}
-
-    def _start_size(self, survey):
-        kind, n_components = self._params.covariance_type, self._params.n_components
-        return init_size(make_family(kind, n_components, len(survey.sums["first"]), survey.n_rows), n_components)
-
-    def _whole(self, survey, X, weight, source):
-        mass, observed = float(survey.sums["mass"]), survey.sums["observed"]
-        with np.errstate(invalid="ignore"):
-            rows = SampledRows(X, weight, source, mass, survey.sums["first"] / observed)
-        rows.incomplete = bool((observed != mass).any())
-        if len(rows) == survey.n_rows:  # the same bits as an in-memory fit, if the sample is all rows
-            rows._mass = Rows(X, weight).mass
-        return rows
-
-    def _moments(self, one, rows, workers):
-        return one_component(one, Rows(rows.X, rows.sample_weight, one.shift, one.dtype), workers)
+    def _recipe(self):
+        return GaussianRecipe(self._params)

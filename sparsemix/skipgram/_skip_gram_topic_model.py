@@ -12,8 +12,8 @@ from sparsemix._compat import FitObserver, Interval, StrOptions, _fit_context, w
 from sparsemix._engine.monitor import Monitor
 from sparsemix._engine.sweeps import Mean, Sweeps, burn_in_of, run
 from sparsemix._estimator.absent import NO_BOUND, Absent
-from sparsemix._estimator.additive import OF_FIT, AdditiveEstimator, FitSetup
 from sparsemix._estimator.base import published
+from sparsemix._estimator.hooked import OF_FIT, AdditiveEstimator, FitSetup
 from sparsemix._estimator.input.checks import POSITIVE, STEP_SIZE, Several
 from sparsemix._typing import ArrayLike, Folder, RowsLike, Seed, Weights
 from sparsemix.skipgram import _assemble

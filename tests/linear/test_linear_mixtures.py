@@ -23,6 +23,7 @@ from sparsemix._stats.linear.von_mises_fisher import log_constant
 from sparsemix._stats.weights import DirichletWeights, MaximumLikelihoodWeights
 from sparsemix.mixture._linear import _race
 from sparsemix.mixture._linear._rows import SparseDocuments
+from sparsemix.mixture._linear.likelihoods import Flags, Words
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -60,13 +61,13 @@ def unit(x):
 class ExactMultinomialMixture(SparseMultinomialMixture):
     """Tables in double precision."""
 
-    _table_dtype = np.float64
+    _likelihood = Words(np.float64)
 
 
 class ExactBernoulliMixture(SparseBernoulliMixture):
     """Tables in double precision."""
 
-    _table_dtype = np.float64
+    _likelihood = Flags(np.float64)
 
 
 def vmf(**params):

@@ -4,19 +4,21 @@ import numpy as np
 import pytest
 from fitted import few_epochs
 from mixture_cases import assert_same_bits, assert_valid, fitted_arrays
+from plans import without_hooks
 from seeds import one_of_three
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
 from sparsemix import SparseGaussianMixture
 from sparsemix._engine.blocks import Rows
-from sparsemix._engine.loop import Hook, collect
+from sparsemix._engine.loop import collect
 from sparsemix._engine.threads import Workers
 from sparsemix._heuristics.mixture import births as _births
 from sparsemix._heuristics.mixture.births import Births, Near, late_births, mergers, new_rows
 from sparsemix._heuristics.mixture.splitting import cut_gains
 from sparsemix._stats.families import GAUSSIANS, serial
 from sparsemix._stats.responsibilities import SparseResponsibilities
+from sparsemix.mixture._recipe import GaussianRecipe
 
 pytestmark = few_epochs
 FAMILIES = ["full", "diag", "spherical"]
@@ -51,7 +53,7 @@ def test_dead_components_are_born_again(covariance_type, inference, learning_met
     params = {"covariance_type": covariance_type, "inference": inference, "init_params": start}
     params |= {"learning_method": learning_method, "batch_size": 400}
     est = mixture(**params).fit(X)
-    monkeypatch.setattr("sparsemix.mixture._sparse_gaussian_mixture.Births", Hook)
+    without_hooks(monkeypatch, GaussianRecipe, Births)
     without = mixture(**params).fit(X)
     assert (without.weights_ < 0.002).sum() >= 4
     # four clusters in a square may stay together: to halve them gains a round component nothing
@@ -108,7 +110,7 @@ def test_births_that_lower_the_bound_are_taken_back(inference, learning_method, 
     assert n_undone >= 2
     assert np.diff(est.lower_bounds_).min() >= -1e-8 * np.abs(est.lower_bounds_).max()
     if candidates == "all":  # each epoch that was taken back is as if it had not been
-        monkeypatch.setattr("sparsemix.mixture._sparse_gaussian_mixture.Births", Hook)
+        without_hooks(monkeypatch, GaussianRecipe, Births)
         same = mixture(**params, max_iter=9 - n_undone).fit(X)
         assert_same_bits(fitted_arrays(est, X)[:-1], fitted_arrays(same, X)[:-1])
 
@@ -259,7 +261,7 @@ def test_stream_of_one_kind_is_left_alone(monkeypatch):
     off = SparseGaussianMixture(5, random_state=0)
     for block in blocks:
         on.partial_fit(block)
-    monkeypatch.setattr(SparseGaussianMixture, "_before_block", lambda _, rows, *__: rows)
+    monkeypatch.setattr(GaussianRecipe, "between", lambda _, state, rows, *__: (state, rows))
     for block in blocks:
         off.partial_fit(block)
     X = rng.standard_t(4, (3000, 3))
@@ -275,7 +277,7 @@ def test_a_single_row_is_not_searched_for_births(offset, monkeypatch):
     searched = []
     monkeypatch.setattr(_births, "Near", lambda *given: searched.append(Near(*given)) or searched[-1])
     for n_rows in (1, 2):
-        rows = est._seen_by(model, Rows(X[:n_rows] + offset))
+        _, rows = est._recipe().seen(model, Rows(X[:n_rows] + offset), 0)
         with Workers(1) as workers:
             found = late_births(model, stats, rows, workers)
             assert len(searched) == n_rows - 1

@@ -6,21 +6,25 @@ import numpy as np
 import pytest
 import reference
 from mixture_cases import assert_same_bits, fitted_arrays
+from plans import plans_of, without_hooks
 from seeds import one_of_three
 
 from sparsemix import SparseGaussianMixture
 from sparsemix._engine import blocks
 from sparsemix._engine.blocks import Rows
-from sparsemix._engine.loop import Hook, respond
+from sparsemix._engine.loop import respond
 from sparsemix._engine.threads import Workers
 from sparsemix._estimator.input import checks
-from sparsemix._heuristics.mixture.repairs import missed, repaired_lists
+from sparsemix._heuristics.mixture.births import Births
+from sparsemix._heuristics.mixture.repairs import Repairs, missed, repaired_lists
 from sparsemix._models.mixture import candidates as _candidates
 from sparsemix._models.mixture import model as _model
 from sparsemix._models.mixture.candidates import CandidateLists, CandidateSearch, nearest
 from sparsemix._stats.families import GAUSSIANS, Gaussians
 from sparsemix._stats.responsibilities import SparseResponsibilities
 from sparsemix.datasets import make_patch_mixture
+from sparsemix.mixture import _plan
+from sparsemix.mixture._recipe import GaussianRecipe
 
 # Most fits here make a fixed number of epochs, so that two fits can be compared; they do not converge.
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -222,9 +226,9 @@ def test_lists_are_at_least_as_long_as_the_responsibilities():
 )
 def test_auto_is_lists_from_a_hundred_components_on(n_components, n_nonzero, size):
     est = SparseGaussianMixture(n_components, n_nonzero=n_nonzero, candidates="auto")
-    search = est._make_search(np.random.default_rng(0), 1000)
+    search = _plan.search_of(est._params, np.random.default_rng(0), 1000)
     assert (None if search is None else search.size) == size
-    assert est._make_search(np.random.default_rng(0), 1000, stored=False) is None
+    assert _plan.search_of(est._params, np.random.default_rng(0), 1000, stored=False) is None
 
 
 def test_auto_is_exact_in_streams():
@@ -478,7 +482,7 @@ def test_model_of_a_fit_holds_no_lists(monkeypatch):
 
 @pytest.mark.parametrize("learning_method", ["batch", "memoized"])
 def test_lists_that_miss_much_are_repaired(learning_method, monkeypatch):
-    monkeypatch.setattr("sparsemix.mixture._estimator.CandidateSearch", lambda *of, **_: CandidateSearch(*of))
+    monkeypatch.setattr("sparsemix.mixture._plan.CandidateSearch", lambda *of, **_: CandidateSearch(*of))
     X, labels = rows_and_labels("full", n=1800)
     start = {"responsibilities": np.eye(K)[labels % K]}
     params = {"learning_method": learning_method, "batch_size": 500, "init_params": start}
@@ -488,19 +492,17 @@ def test_lists_that_miss_much_are_repaired(learning_method, monkeypatch):
     est = mixture(**params).fit(X)
     assert "repaired" in est.history_[3]
     assert_never_falls(est.lower_bounds_)
-    monkeypatch.setattr("sparsemix.mixture._sparse_gaussian_mixture.Repairs", Hook)  # nothing is repaired
+    without_hooks(monkeypatch, GaussianRecipe, Repairs)  # nothing is repaired
     assert est.lower_bound_ > mixture(**params).fit(X).lower_bound_
 
 
 def test_repair_sees_what_lists_miss():
     X = rows_of("full")
     est = mixture(max_iter=5)
-    begin = {}
-    original = type(est)._hooks
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(type(est), "_hooks", lambda self, begun: begin.update(begun=begun) or original(self, begun))
+        plans = plans_of(patch, GaussianRecipe)
         est.fit(X)
-    model, rows = begin["begun"].model, begin["begun"].rows
+    model, rows = plans[0].model, plans[0].rows
     everything = np.arange(len(X))
     with Workers(1) as workers:
         intact = missed(model, rows, everything, workers)
@@ -540,9 +542,9 @@ def test_rows_that_find_empty_components_alone_look_at_all(covariance_type, stre
     lists, dense = (mixture(covariance_type, candidates=c, **params) for c in (1, "all"))
     looks, look = [], CandidateSearch._all
     monkeypatch.setattr(CandidateSearch, "_all", lambda self, *a: looks.append(len(self.neighbours)) or look(self, *a))
-    monkeypatch.setattr("sparsemix.mixture._sparse_gaussian_mixture.Births", Hook)  # nothing is born
-    original = SparseGaussianMixture._make_search  # which does not know that the components were given
-    monkeypatch.setattr(SparseGaussianMixture, "_make_search", lambda *args, **_: original(*args))
+    without_hooks(monkeypatch, GaussianRecipe, Births)  # nothing is born
+    original = _plan.search_of  # which does not know that the components were given
+    monkeypatch.setattr(_plan, "search_of", lambda *args, **_: original(*args))
     for est in (lists, dense):
         if stream:
             est.partial_fit(X).partial_fit(X)
@@ -572,7 +574,7 @@ def test_row_that_nothing_explains_is_named(monkeypatch):
 @pytest.mark.parametrize("learning_method", ["batch", "memoized"])
 def test_interrupted_fit_leaves_the_last_step(learning_method, ctrl_c, monkeypatch):  # noqa: ARG001
     X = rows_of("full")
-    monkeypatch.setattr("sparsemix.mixture._sparse_gaussian_mixture.Births", Hook)  # rows are visited in epochs alone
+    without_hooks(monkeypatch, GaussianRecipe, Births)  # rows are visited in epochs alone
     params = {"learning_method": learning_method, "batch_size": 300, "warm_start": True}
     whole = mixture(max_iter=2, **params).fit(X)
     est = mixture(**params)

@@ -130,7 +130,7 @@ def test_linear_streams_split_components_where_others_have_ended(cls, draw, left
         assert score(seed, n_jobs=3) == found
         again = cls(K, random_state=seed).fit(np.concatenate(blocks[9:])).score(X)
         with monkeypatch.context() as patch:
-            patch.setattr("sparsemix.mixture._linear._estimator.late_halves", lambda *_: None)
+            patch.setattr("sparsemix.mixture._linear.recipe.late_halves", lambda *_: None)
             return again - found < left * (again - score(seed))
 
     assert one_of_three(succeeds)

@@ -3,17 +3,15 @@
 import numbers
 from typing import Any
 
-import numpy as np
-
 from sparsemix._compat import Interval
 from sparsemix._estimator.absent import Absent
 from sparsemix._estimator.base import published
 from sparsemix._estimator.input.checks import PRIOR
 from sparsemix._estimator.parameters import plain_arguments
-from sparsemix._stats.linear import Bernoulli
 from sparsemix._typing import Array, Seed
 from sparsemix.mixture._linear._estimator import LINEAR_CONSTRAINTS, LinearEstimator
-from sparsemix.mixture._linear._rows import YesNoRows, check_yes_no
+from sparsemix.mixture._linear._rows import YesNoRows
+from sparsemix.mixture._linear.likelihoods import Flags
 
 
 # The docstring is half of this file: it is the manual of the class.
@@ -162,6 +160,7 @@ class SparseBernoulliMixture(LinearEstimator):
     _takes = "tables of 0 and 1; encode answers with sklearn.preprocessing.OneHotEncoder"
     _fixed_params = LinearEstimator._fixed_params | {"first_epochs": {"em": 2, "vb": 5}}
     cluster_centers_ = Absent("read probabilities_, the probabilities of the components")
+    _likelihood = Flags()
     _parameter_constraints: dict = LINEAR_CONSTRAINTS | {
         "beta_prior": [PRIOR],
         "binarize": [Interval(numbers.Real, 0.0, None, closed="left"), None],
@@ -238,18 +237,3 @@ class SparseBernoulliMixture(LinearEstimator):
     def probabilities_(self):
         """Probabilities of yes, (n_components, n_features)."""
         return self._attribute("probabilities_").plug_in.counts.means
-
-    def _make_family(self, rows):
-        n = len(rows)  # and not the mass, which may be any number
-        yes, lost = (n * rows.total() / rows.mass).reshape(2, -1)
-        frequencies = (yes + 1.0) / (n - lost + 2.0)
-        return Bernoulli(rows.X.shape[1], self._params.beta_prior, frequencies)
-
-    def _sums_of(self, means, rows):  # noqa: ARG002
-        if not ((means >= 0) & (means <= 1)).all():
-            row = np.flatnonzero(~((means >= 0) & (means <= 1)).all(axis=1))[0]
-            raise ValueError(f"row {row} of init_params holds a number outside 0 to 1; give probabilities")
-        return means
-
-    def _check(self, X, reset):
-        return check_yes_no(self, X, reset, self._params.binarize)

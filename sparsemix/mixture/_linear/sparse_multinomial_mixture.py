@@ -5,11 +5,11 @@ from typing import Any
 
 from sparsemix._estimator.absent import Absent
 from sparsemix._estimator.base import published
-from sparsemix._estimator.input.checks import PRIOR, check_counts
+from sparsemix._estimator.input.checks import PRIOR
 from sparsemix._estimator.input.forms import COUNTS
-from sparsemix._stats.linear import Multinomial
 from sparsemix._typing import Seed
 from sparsemix.mixture._linear._estimator import LINEAR_CONSTRAINTS, LinearEstimator
+from sparsemix.mixture._linear.likelihoods import Words
 
 
 # The docstring is half of this file: it is the manual of the class.
@@ -141,6 +141,7 @@ class SparseMultinomialMixture(LinearEstimator):
 
     _takes = COUNTS
     cluster_centers_ = Absent("read word_proportions_, the word probabilities of the components")
+    _likelihood = Words()
     _parameter_constraints: dict = LINEAR_CONSTRAINTS | {"word_prior": [PRIOR]}
     # Online epochs of EM before learning, in which clusters form before they compete for short documents; variational
     # Bayes needs them, since it does not recover from seeds alone.
@@ -195,20 +196,3 @@ class SparseMultinomialMixture(LinearEstimator):
     def word_proportions_(self):
         """Expected proportions of words in each component, (n_components, n_features)."""
         return self._attribute("word_proportions_").plug_in.counts.means
-
-    def _make_family(self, rows):
-        totals = rows.total()
-        return Multinomial(rows.X.shape[1], self._params.word_prior, (totals + 1.0) / (totals + 1.0).sum())
-
-    def _sums_of(self, means, rows):
-        if (means < 0).any() or not (means.sum(axis=1) > 0).all():
-            raise ValueError("a row of init_params is not a distribution; give no negative numbers, and positive sums")
-        return means / means.sum(axis=1, keepdims=True) * rows.total().sum() / rows.mass
-
-    def _check(self, X, reset):
-        return check_counts(self, X, reset)
-
-    def _check_enough(self, rows, remedy):
-        if not rows.informative:
-            raise ValueError("no document of X has a token of positive weight; give at least one")
-        super()._check_enough(rows, remedy)

@@ -1,19 +1,15 @@
 """SparseVonMisesFisherMixture: clusters of directions."""
 
-import warnings
 from typing import Any
-
-import numpy as np
-from scipy import sparse
 
 from sparsemix._compat import StrOptions
 from sparsemix._estimator.absent import Absent
 from sparsemix._estimator.base import published
 from sparsemix._estimator.parameters import plain_arguments
-from sparsemix._stats.linear import VonMisesFisher, draws
+from sparsemix._stats.linear import draws
 from sparsemix._typing import Array, Seed
 from sparsemix.mixture._linear._estimator import LINEAR_CONSTRAINTS, LinearEstimator
-from sparsemix.mixture._linear._rows import UnitDocuments, UnitRows, check_directions, check_zeros
+from sparsemix.mixture._linear.likelihoods import Directions
 
 # Weight of the prior of separate concentrations, in rows: its mean resultant length is that of all rows.
 PRIOR_ROWS = 1.0
@@ -157,6 +153,7 @@ class SparseVonMisesFisherMixture(LinearEstimator):
     """
 
     cluster_centers_ = Absent("read means_, the mean directions of the components")
+    _likelihood = Directions()
     _parameter_constraints: dict = LINEAR_CONSTRAINTS | {
         "concentration_type": [StrOptions({"shared", "own"})],
     }
@@ -232,36 +229,3 @@ class SparseVonMisesFisherMixture(LinearEstimator):
     def concentrations_(self):
         """Concentrations of shape (n_components,)."""
         return self._attribute("concentrations_").plug_in.scale
-
-    def _make_family(self, rows):
-        n_features = rows.X.shape[1]
-        mean_length = min(float(np.linalg.norm(rows.total())) / rows.mass, 1.0)
-        if n_features > 1 and 1.0 - mean_length < NARROW * n_features:
-            warnings.warn(
-                f"all rows of X have nearly the same direction (their mean has length 1 - {1.0 - mean_length:.1g}), so "
-                "clusters of directions are not found; standardise the columns "
-                "(sklearn.preprocessing.StandardScaler), or use SparseGaussianMixture",
-                stacklevel=2,
-            )
-        if self._params.concentration_type == "shared":
-            return VonMisesFisher(n_features)
-        return VonMisesFisher(n_features, shared=False, weight=PRIOR_ROWS, mean_length=mean_length)
-
-    def _sums_of(self, means, rows):  # noqa: ARG002
-        norms = np.linalg.norm(means, axis=1, keepdims=True)
-        if not norms.all():
-            raise ValueError(f"row {norms.argmin()} of init_params is zero and has no direction; give mean directions")
-        return SPREAD * means / norms
-
-    def _make_rows(self, X, sample_weight):
-        return UnitDocuments(X, sample_weight, X.dtype) if sparse.issparse(X) else UnitRows(X, sample_weight)
-
-    def _exact_rows(self, X):
-        return self._make_rows(X, None)
-
-    def _check(self, X, reset):
-        return check_directions(self, X, reset)
-
-    def _refuse(self, X, kept):
-        check_zeros(X, kept, type(self).__name__)
-

@@ -7,8 +7,8 @@ from scipy import sparse
 from scipy.special import psi
 from sklearn.utils.validation import check_is_fitted
 
-from sparsemix._estimator.additive import OF_FIT, OF_STREAM
 from sparsemix._estimator.input.integers import integers_of
+from sparsemix._estimator.learning import OF_FIT, OF_STREAM
 from sparsemix._models.topics.stochastic_model import NO_OFFSET
 from sparsemix._stats.altered import altered
 from sparsemix._stats.sums import as_sums

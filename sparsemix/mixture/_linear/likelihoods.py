@@ -1,0 +1,138 @@
+"""The three linear likelihoods: what a mixture of directions, words or flags checks, reads and estimates."""
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from sparsemix._estimator.input.checks import check_counts
+from sparsemix._stats.linear import Bernoulli, Multinomial, VonMisesFisher
+from sparsemix.mixture._linear._rows import (
+    SparseDocuments,
+    UnitDocuments,
+    UnitRows,
+    YesNoRows,
+    check_directions,
+    check_yes_no,
+    check_zeros,
+)
+
+# Weight of the prior of separate concentrations, in rows: its mean resultant length is that of all rows.
+PRIOR_ROWS = 1.0
+# Mean resultant length of components with given means; the most likely one of a row does not depend on it.
+SPREAD = 0.5
+# If one minus the length of the mean direction is less than this times n_features, all rows together have a
+# concentration of about 1e6. That is the largest concentration of a component, so no component could be narrower.
+NARROW = 5e-7
+
+
+@dataclass(frozen=True)
+class Directions:
+    """Rows on the unit sphere, von Mises-Fisher."""
+
+    name: str = "SparseVonMisesFisherMixture"
+
+    def check(self, estimator, X, reset):
+        return check_directions(estimator, X, reset)
+
+    def refuse(self, X, kept):
+        check_zeros(X, kept, self.name)
+
+    def rows(self, X, sample_weight):
+        return UnitDocuments(X, sample_weight, X.dtype) if sparse.issparse(X) else UnitRows(X, sample_weight)
+
+    def exact_rows(self, X):
+        return self.rows(X, None)
+
+    def check_information(self, rows):
+        """Any row has information."""
+
+    def family(self, params, rows):
+        n_features = rows.X.shape[1]
+        mean_length = min(float(np.linalg.norm(rows.total())) / rows.mass, 1.0)
+        if n_features > 1 and 1.0 - mean_length < NARROW * n_features:
+            warnings.warn(
+                f"all rows of X have nearly the same direction (their mean has length 1 - {1.0 - mean_length:.1g}), so "
+                "clusters of directions are not found; standardise the columns "
+                "(sklearn.preprocessing.StandardScaler), or use SparseGaussianMixture",
+                stacklevel=2,
+            )
+        if params.concentration_type == "shared":
+            return VonMisesFisher(n_features)
+        return VonMisesFisher(n_features, shared=False, weight=PRIOR_ROWS, mean_length=mean_length)
+
+    def sums(self, means, rows):  # noqa: ARG002
+        norms = np.linalg.norm(means, axis=1, keepdims=True)
+        if not norms.all():
+            raise ValueError(f"row {norms.argmin()} of init_params is zero and has no direction; give mean directions")
+        return SPREAD * means / norms
+
+
+@dataclass(frozen=True)
+class Words:
+    """Documents as word counts, multinomial."""
+
+    dtype: Any = np.float32  # of tables; tests set float64 for exact comparison
+    name: str = "SparseMultinomialMixture"
+
+    def check(self, estimator, X, reset):
+        return check_counts(estimator, X, reset)
+
+    def refuse(self, X, kept):
+        """All counts are fine."""
+
+    def rows(self, X, sample_weight):
+        return SparseDocuments(X, sample_weight, self.dtype)
+
+    def exact_rows(self, X):
+        return SparseDocuments(X, None, np.float64)
+
+    def check_information(self, rows):
+        if not rows.informative:
+            raise ValueError("no document of X has a token of positive weight; give at least one")
+
+    def family(self, params, rows):
+        totals = rows.total()
+        return Multinomial(rows.X.shape[1], params.word_prior, (totals + 1.0) / (totals + 1.0).sum())
+
+    def sums(self, means, rows):
+        if (means < 0).any() or not (means.sum(axis=1) > 0).all():
+            raise ValueError("a row of init_params is not a distribution; give no negative numbers, and positive sums")
+        return means / means.sum(axis=1, keepdims=True) * rows.total().sum() / rows.mass
+
+
+@dataclass(frozen=True)
+class Flags:
+    """Rows of yes and no, Bernoulli; NaN is a lost answer."""
+
+    dtype: Any = np.float32
+    name: str = "SparseBernoulliMixture"
+
+    def check(self, estimator, X, reset):
+        return check_yes_no(estimator, X, reset, estimator._params.binarize)
+
+    def refuse(self, X, kept):
+        """All rows are fine."""
+
+    def rows(self, X, sample_weight):
+        return YesNoRows(X, sample_weight, self.dtype)
+
+    def exact_rows(self, X):
+        return YesNoRows(X, None, np.float64)
+
+    def check_information(self, rows):
+        """Any row has information."""
+
+    def family(self, params, rows):
+        n = len(rows)  # and not the mass, which may be any number
+        yes, lost = (n * rows.total() / rows.mass).reshape(2, -1)
+        frequencies = (yes + 1.0) / (n - lost + 2.0)
+        return Bernoulli(rows.X.shape[1], params.beta_prior, frequencies)
+
+    def sums(self, means, rows):  # noqa: ARG002
+        if not ((means >= 0) & (means <= 1)).all():
+            row = np.flatnonzero(~((means >= 0) & (means <= 1)).all(axis=1))[0]
+            raise ValueError(f"row {row} of init_params holds a number outside 0 to 1; give probabilities")
+        return means

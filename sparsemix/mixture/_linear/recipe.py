@@ -1,0 +1,156 @@
+"""How a mixture with a linear likelihood learns: from rows and parameters to the plan of a fit or of a stream."""
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from sparsemix._estimator.input.checks import of_positive_weight
+from sparsemix._estimator.learning import Plan, resumed_rows
+from sparsemix._estimator.progress import fingerprint
+from sparsemix._estimator.streams import StreamState
+from sparsemix._heuristics.mixture.births import Recent
+from sparsemix._heuristics.mixture.linear_births import RECENT, late_halves
+from sparsemix._models.mixture.model import LinearMixture
+from sparsemix._stats.altered import altered
+from sparsemix._stats.weights import weights_of
+from sparsemix.mixture import _plan
+from sparsemix.mixture._fitted import FittedMixture
+from sparsemix.mixture._initial_values import refuse_responsibilities
+from sparsemix.mixture._linear._start import first_rows, part_of, seed_rows, start
+
+
+@dataclass(frozen=True)
+class LinearRecipe:
+    """See Recipe and BlockRecipe; ``likelihood`` is ``Directions``, ``Words`` or ``Flags``."""
+
+    params: Any
+    likelihood: Any
+    numbers_go_on: ClassVar = False
+    kept_as: ClassVar = "_recent"
+
+    # -- rows
+
+    def check(self, estimator, X, reset):
+        return self.likelihood.check(estimator, X, reset)
+
+    def rows(self, X, sample_weight, part=False):
+        X, sample_weight, kept = of_positive_weight(X, sample_weight, part)
+        if kept is None and sample_weight is not None and (sample_weight == 1.0).all():
+            sample_weight = None
+        rows = self.likelihood.rows(X, sample_weight)
+        rows.kept = kept
+        self.likelihood.refuse(rows.X, kept)
+        return rows
+
+    def fingerprints(self, rows):
+        return [] if rows is None else [fingerprint(rows.X, rows.sample_weight)]
+
+    def seen(self, model, rows, n_seen, fitted=None):  # noqa: ARG002
+        rows.dtype = model.dtype
+        return model.reading(rows), rows
+
+    memory = staticmethod(_plan.memory)
+
+    # -- plans
+
+    def plan(self, rows, rng, workers, before=None):
+        params = self.params
+        self._check_enough(rows, "give more rows or lower n_components")
+        if before is None:
+            model, stats = self._started(rows, rng, workers)
+        else:
+            model, stats = _plan.continued(params, before, rows, self.structure(before))
+            model = altered(model, dtype=np.dtype(rows.dtype))
+        schedule = _plan.schedule_of(params, rows, rng)
+        search = _plan.search_of(params, rng, schedule.step_rows, rows.sparse)
+        rows.memory = _plan.lists_of(search, rows)
+        return Plan(rows, altered(model, search=search), stats, schedule)
+
+    def resumed(self, rows, saved, rng):  # noqa: ARG002
+        model, source = saved["model"], rows.source
+        rows = resumed_rows(self.seen(model, rows, 0)[1], source, saved)
+        return Plan(rows, model, saved["stats"], saved["schedule"], about=saved["record"]["about"])
+
+    def stream(self, rows, rng, workers):
+        self._check_enough(rows, "give the first call of partial_fit at least n_components rows")
+        model, stats = self._started(rows, rng, workers)
+        search = _plan.search_of(self.params, rng, len(rows), rows.sparse, stored=False)
+        return Plan(rows, altered(model, search=search), stats)
+
+    def begun(self, plan, stats):
+        return StreamState(FittedMixture(plan.model, stats), 0, 0)
+
+    def between(self, state, rows, workers):
+        fitted = _plan.with_entries(self.params, state.fitted)
+        if not state.n_seen or self.params.step_size[0] != "half_life":
+            return replace(state, fitted=fitted), rows
+        model, seen = self.seen(fitted.model, rows, state.n_seen)
+        recent = Recent(self.params.step_size[1], fitted.stats, state.kept, RECENT)
+        seen = part_of(seen, np.arange(len(seen)))
+        found = late_halves(model, fitted.stats, seen, part_of, recent, workers)
+        fitted = fitted if found is None else FittedMixture(*found)
+        return replace(state, fitted=fitted, kept=recent), rows
+
+    def _started(self, rows, rng, workers):
+        """A new model and its initial statistics."""
+        params = self.params
+        family, sizes = self.likelihood.family(params, rows), (params.n_components, _plan.kept_entries(params))
+        model = LinearMixture(family, weights_of(params), *sizes, rows.dtype, params.inference == "vb")
+        return model, start(params, model, rows, rng, workers, self.likelihood.sums)
+
+    def _check_enough(self, rows, remedy):
+        self.likelihood.check_information(rows)
+        _plan.check_enough(self.params, rows, remedy)
+
+    # -- results
+
+    def published(self, model, stats, about):
+        return _plan.published(self.params, model, stats, about)
+
+    def structure(self, fitted):
+        return _plan.structure_of(fitted)
+
+    def done(self, estimator, X):
+        """Nothing to warn of."""
+
+    # -- predictions
+
+    def readable(self, estimator, X, density=False):
+        """Checked X to predict, or to give a density of."""
+        X = self.check(estimator, X, reset=False)
+        if density:
+            self.likelihood.refuse(X, None)
+        return X
+
+    def exact_rows(self, fitted, X):  # noqa: ARG002
+        """Rows for predictions."""
+        return self.likelihood.exact_rows(X)
+
+    def as_learned(self, fitted, X):
+        """The fitted model, and rows as learning reads them."""
+        rows = self.likelihood.rows(X, None)
+        rows.dtype = fitted.model.dtype
+        return fitted.model, rows
+
+    # -- over blocks
+
+    def refuse_blocks(self):
+        refuse_responsibilities(self.params.init_params)
+
+    def survey(self, rows):
+        return {"total": rows.total()}
+
+    def sample_size(self, survey):  # noqa: ARG002
+        return max(seed_rows(self.params), first_rows(self.params))
+
+    def sample(self, survey, X, weight, source):
+        rows = self.likelihood.rows(X, weight)
+        rows.source, rows.whole = source, {"mass": float(survey.sums["mass"]), "total": survey.sums["total"]}
+        return rows
+
+    def step_rows(self, rows, survey):  # noqa: ARG002
+        return _plan.rows_of_batch(self.params, survey.n_rows)
+
+    def moments(self, one, rows, workers):  # noqa: ARG002
+        return None
