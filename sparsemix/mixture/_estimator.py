@@ -10,10 +10,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from sparsemix._compat import Interval, StrOptions, _fit_context, with_callbacks
-from sparsemix._engine.blocks import Rows
 from sparsemix._engine.loop import respond
-from sparsemix._engine.schedules import Batch, Memoized, Stochastic, rule_of
-from sparsemix._engine.threads import Workers
+from sparsemix._engine.schedules import Batch, Memoized, Stochastic
 from sparsemix._estimator import features
 from sparsemix._estimator.absent import Absent, check_continues
 from sparsemix._estimator.additive import AdditiveEstimator, FitSetup
@@ -32,6 +30,9 @@ from sparsemix._estimator.input.checks import (
 )
 from sparsemix._models.mixture.candidates import PATIENCE, CandidateLists, CandidateSearch
 from sparsemix._models.mixture.linear_search import SparseSearch
+from sparsemix._rows.blocks import Rows
+from sparsemix._rows.rates import rule_of
+from sparsemix._rows.threads import Workers
 from sparsemix._stats.altered import altered
 from sparsemix._stats.weights import EqualWeights
 from sparsemix._typing import Array, Folder, RowsLike, Weights
@@ -464,7 +465,6 @@ class MixtureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Densit
             return None
         every = max(1, round(PATIENCE * n_components**1.5 / step_rows))
         seed = int(rng.integers(2**31))
-        # Rows without a list try all components first: a few random ones blur the initialisation.
         return (SparseSearch if sparse else CandidateSearch)(size, seed, every, all_first=True)
 
     def _step_size(self, rows, survey):

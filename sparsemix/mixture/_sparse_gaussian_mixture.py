@@ -8,9 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from sparsemix._compat import Interval, StrOptions, _fit_context, with_callbacks
-from sparsemix._engine.blocks import Rows
 from sparsemix._engine.rounds.sample import SampledRows
-from sparsemix._engine.threads import slow_blas
 from sparsemix._estimator.absent import UNFITTED, Absent
 from sparsemix._estimator.input.checks import (
     COUNT,
@@ -25,6 +23,8 @@ from sparsemix._heuristics.mixture.policy import few_components
 from sparsemix._heuristics.mixture.priors import LearnedPrior, of_stream
 from sparsemix._heuristics.mixture.repairs import Repairs, ungrouped
 from sparsemix._heuristics.mixture.start import SEEDINGS, one_component
+from sparsemix._rows.blocks import Rows
+from sparsemix._rows.threads import slow_blas
 from sparsemix._stats.altered import altered
 from sparsemix._stats.families import GAUSSIANS
 from sparsemix._typing import ArrayLike, Folder, RowsLike, Seed, Weights

@@ -9,15 +9,15 @@ from mixture_cases import assert_same_bits, fitted_arrays
 from seeds import one_of_three
 
 from sparsemix import SparseGaussianMixture
-from sparsemix._engine import blocks
-from sparsemix._engine.blocks import Rows
 from sparsemix._engine.loop import Hook, respond
-from sparsemix._engine.threads import Workers
 from sparsemix._estimator.input import checks
 from sparsemix._heuristics.mixture.repairs import missed, repaired_lists
 from sparsemix._models.mixture import candidates as _candidates
 from sparsemix._models.mixture import model as _model
 from sparsemix._models.mixture.candidates import CandidateLists, CandidateSearch, nearest
+from sparsemix._rows import blocks
+from sparsemix._rows.blocks import Rows
+from sparsemix._rows.threads import Workers
 from sparsemix._stats.families import GAUSSIANS, Gaussians
 from sparsemix._stats.responsibilities import SparseResponsibilities
 from sparsemix.datasets import make_patch_mixture
