@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import normalize
 
 import sparsemix
-from sparsemix._engine.threads import Workers
+from sparsemix._rows.threads import Workers
 from sparsemix.datasets import load_image_patches
 
 

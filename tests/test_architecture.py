@@ -26,11 +26,12 @@ LAYERS = {
     "sparsemix._typing": 0,
     "sparsemix._version": 0,  # a constant that everyone may read
     "sparsemix._stats": 1,
-    "sparsemix._models": 2,
-    "sparsemix._engine": 3,
-    "sparsemix._heuristics": 4,
+    "sparsemix._rows": 2,
+    "sparsemix._models": 3,
+    "sparsemix._engine": 4,
+    "sparsemix._heuristics": 5,
 }
-ESTIMATORS = 5
+ESTIMATORS = 6
 # Packages of the top layer, each of which may import those before it: a score knows nothing about the models.
 PACKAGES = (
     "metrics", "datasets", "blocks", "mixture", "clusters", "topics", "skipgram", "_report", "plotting",

@@ -25,11 +25,11 @@ from sparsemix._commands.outputs import (
 )
 from sparsemix._commands.reading.formats.files import LONGEST_LINE
 from sparsemix._commands.tables import merged_documents, renamed_documents, strata_tables
-from sparsemix._engine.threads import interrupts_wait
 from sparsemix._estimator.writing import replacing
 from sparsemix._report import Report
 from sparsemix._report.merging import merged_data
 from sparsemix._report.naming import groups_of, read_names
+from sparsemix._rows.threads import interrupts_wait
 from sparsemix.topics import merge_topics
 
 DATA = re.compile(r'<script type="application/json" id="data">(.*?)</script>', re.DOTALL)

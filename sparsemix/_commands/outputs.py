@@ -13,8 +13,8 @@ from pathlib import Path
 import joblib
 
 from sparsemix._commands.console import printable, warn
-from sparsemix._engine.threads import interrupts_wait
 from sparsemix._estimator.writing import local_path, replacing
+from sparsemix._rows.threads import interrupts_wait
 
 MODEL, TOPICS, DOCUMENTS, CHAPTERS, PASSAGES, REPORT, RUN, WORDS, VECTORS, EFFECTS = NAMES = (
     "model.joblib", "topics.csv", "documents.csv", "chapters.csv", "passages.csv", "report.html", "run.json",

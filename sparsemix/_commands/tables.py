@@ -7,11 +7,11 @@ import numpy as np
 
 from sparsemix._commands.outputs import CHAPTERS, DOCUMENTS, PASSAGES, STRATA, cell, listed
 from sparsemix._commands.reading.formats.files import scratch_file
-from sparsemix._engine.blocks import spans
 from sparsemix._report.bins import positions
 from sparsemix._report.dates import writer_of
 from sparsemix._report.merging import summed
 from sparsemix._report.naming import groups_of
+from sparsemix._rows.blocks import spans
 from sparsemix.skipgram._vectors import nearest
 
 # Smallest share of a topic in a document or word that is listed. Number of similar words.

@@ -29,7 +29,7 @@ from sparsemix._commands.quality import MOST_TOKENS, RUNS, Again, NotAgain, defa
 from sparsemix._commands.reading.corpus import Words, read_corpus
 from sparsemix._commands.reading.formats.records import Fields
 from sparsemix._commands.seeds import least_number, prior_of_seeds, read_seeds
-from sparsemix._engine.threads import interrupts_wait
+from sparsemix._rows.threads import interrupts_wait
 from sparsemix.topics import consensus_topics
 from sparsemix.topics._edit.average import LAST, mean_of_fits, without_documents
 

@@ -1,1 +1,1 @@
-"""The fit loop and its parts: data in blocks, learning schedules, initialisation, monitor, threads."""
+"""The fit loop and its parts: learning schedules, initialisation, monitor, protocols."""

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 
-from sparsemix._engine import blocks
-from sparsemix._engine.threads import interrupts_wait
+from sparsemix._rows import blocks
+from sparsemix._rows.threads import interrupts_wait
 
 # Pieces of a chunk for each thread: a thread that has ended one takes the next.
 PIECES = 8

@@ -13,15 +13,12 @@ steps only. The batch's statistics are never changed. N and n_b are masses: sums
 
 import math
 from copy import copy
-from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
 
-# Learning rates are precomputed for this many steps (8 MB); longer documents reuse the last rate.
-MOST_RATES = 1 << 20
-# A product of a small scale and a large offset must not vanish, because averages divide by the last rate.
-SMALLEST_RATE = 1e-308
+from sparsemix._rows.rates import learning_rate
+
 # Largest share of the statistics that the batches of one joint selection may replace.
 MOST_MOVED = 0.2
 # When whole epochs are averaged, what was learned before counts at most this part of an epoch in the mean: in all steps
@@ -32,40 +29,6 @@ MOST_BATCHES = 32
 # Rows scaled up by more than this factor are smaller than the round-off of the total, and single precision could not
 # hold their sums.
 LARGEST_TIMES = 1e15
-
-
-def rule_of(step_size):
-    """(decay, offset, scale) of a parameter (offset, decay) or (scale, offset, decay)."""
-    *scale, offset, decay = step_size
-    return decay, offset, *(scale or [1.0])
-
-
-def learning_rate(step, decay, offset, scale=1.0):
-    """rho_t = min(1, scale (offset + t)^-decay), where t = 1, 2, ... counts batches."""
-    return min(1.0, max(SMALLEST_RATE, scale * max(1.0, offset + step) ** -decay))  # offset and step may be 0
-
-
-def learning_rates(n, decay, offset, scale=1.0):
-    """rho_t of the first n steps or more, at most ``MOST_RATES``."""
-    return _rates(min(MOST_RATES, 1 << max(6, int(n).bit_length())), decay, offset, scale)
-
-
-class LearningRates:
-    """``learning_rates`` of a fixed rule: a function of n alone."""
-
-    def __init__(self, decay, offset, scale=1.0):
-        self.rule = decay, offset, scale
-
-    def __call__(self, n):
-        """rho_t of the first n steps or more."""
-        return learning_rates(n, *self.rule)
-
-
-@lru_cache(maxsize=64)
-def _rates(n, decay, offset, scale):
-    rates = np.minimum(1.0, scale * np.maximum(offset + np.arange(1.0, n + 1.0), 1.0) ** -decay)
-    rates.flags.writeable = False
-    return rates
 
 
 def blend(stats, new, rho, mass_before, mass_now):

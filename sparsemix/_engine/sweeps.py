@@ -10,8 +10,8 @@ from copy import copy
 
 import numpy as np
 
-from sparsemix._engine.blocks import spans
-from sparsemix._engine.threads import interrupts_wait
+from sparsemix._rows.blocks import spans
+from sparsemix._rows.threads import interrupts_wait
 
 # No fit converges earlier: after a random initialisation all topics are similar and change little until they separate.
 LEAST_SWEEPS = 12

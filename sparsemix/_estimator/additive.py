@@ -4,13 +4,13 @@ from typing import Any, Self
 
 from sklearn.utils.validation import check_is_fitted
 
-from sparsemix._engine.threads import Workers
 from sparsemix._estimator import row_memory
 from sparsemix._estimator.absent import UNFITTED, Absent, by_fit
 from sparsemix._estimator.base import SparsemixEstimator
 from sparsemix._estimator.learning import OF_STREAM
 from sparsemix._estimator.parameters import plain_arguments
 from sparsemix._estimator.streams import absorb, step_was_made
+from sparsemix._rows.threads import Workers
 from sparsemix._stats.suffstats import SufficientStatistics
 
 

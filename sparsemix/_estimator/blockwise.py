@@ -16,13 +16,13 @@ from sparsemix._engine.loop import collect
 from sparsemix._engine.rounds.plan import Plan
 from sparsemix._engine.rounds.sample import chosen_rows
 from sparsemix._engine.rounds.tree import Tree
-from sparsemix._engine.threads import Workers
 from sparsemix._estimator.checkpoints import CheckpointFolder
 from sparsemix._estimator.input.checks import SMALLEST_WEIGHT, warn_of_light_weights
 from sparsemix._estimator.input.forms import as_csr
 from sparsemix._estimator.input.labels import check_labels, labels_of
 from sparsemix._estimator.learning import learn, publish, warn_unless_converged
 from sparsemix._estimator.progress import EpochProgress, fingerprint, identity, make_monitor
+from sparsemix._rows.threads import Workers
 
 
 class HookRecipe:

@@ -15,6 +15,12 @@ from scipy import sparse
 from sparsemix._estimator.input.forms import csr_of
 
 PACKAGE = __package__.partition(".")[0]
+# Classes that files may name by the module they were in.
+MOVED = {
+    f"{PACKAGE}._engine.documents:DocumentMemory": f"{PACKAGE}._rows.documents",
+    f"{PACKAGE}._engine.sequences:TokenMemory": f"{PACKAGE}._rows.sequences",
+    f"{PACKAGE}._engine.schedules:LearningRates": f"{PACKAGE}._rows.rates",
+}
 
 
 class Encoder:
@@ -174,7 +180,7 @@ def found(name):
     module, _, path = name.partition(":")
     if module.split(".")[0] != PACKAGE:
         raise ValueError(f"{name} is not part of {PACKAGE}; a checkpoint holds nothing else")
-    value = import_module(module)
+    value = import_module(MOVED.get(name, module))
     for part in path.split("."):
         value = getattr(value, part)
     return value

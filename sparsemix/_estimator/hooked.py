@@ -13,8 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sparsemix._compat import FitObserver
 from sparsemix._engine.loop import advance, collect, run
-from sparsemix._engine.schedules import LARGEST_TIMES, learning_rate, rule_of, stream
-from sparsemix._engine.threads import Workers, interrupts_wait
+from sparsemix._engine.schedules import LARGEST_TIMES, stream
 from sparsemix._estimator import row_memory
 from sparsemix._estimator.absent import UNFITTED, Absent, by_fit, check_continues
 from sparsemix._estimator.base import SparsemixEstimator, seeded
@@ -22,6 +21,8 @@ from sparsemix._estimator.checkpoints import CheckpointFolder
 from sparsemix._estimator.input.checks import warn_of_light_weights
 from sparsemix._estimator.parameters import plain, plain_arguments
 from sparsemix._estimator.progress import Checkpoints, Progress, fingerprint, identity, make_monitor
+from sparsemix._rows.rates import learning_rate, rule_of
+from sparsemix._rows.threads import Workers, interrupts_wait
 from sparsemix._stats.suffstats import SufficientStatistics
 
 # Attributes of the last ``fit``; a later step of a stream removes them.

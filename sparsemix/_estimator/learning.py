@@ -12,10 +12,10 @@ from sklearn.utils import check_random_state
 
 from sparsemix._compat import FitObserver
 from sparsemix._engine.loop import collect, run
-from sparsemix._engine.threads import Workers
 from sparsemix._estimator.checkpoints import CheckpointFolder
 from sparsemix._estimator.input.checks import warn_of_light_weights
 from sparsemix._estimator.progress import Checkpoints, Progress, identity, make_monitor
+from sparsemix._rows.threads import Workers
 
 # Attributes of the last ``fit``; a later step of a stream removes them.
 OF_FIT = ("lower_bound_", "lower_bounds_", "converged_", "history_")

@@ -7,14 +7,15 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted
 
 from sparsemix._engine.loop import Fit, advance, collect
-from sparsemix._engine.schedules import LARGEST_TIMES, learning_rate, rule_of, stream
-from sparsemix._engine.threads import Workers, interrupts_wait
+from sparsemix._engine.schedules import LARGEST_TIMES, stream
 from sparsemix._estimator import row_memory
 from sparsemix._estimator.absent import check_continues
 from sparsemix._estimator.base import seeded
 from sparsemix._estimator.input.checks import warn_of_light_weights
 from sparsemix._estimator.learning import OF_FIT
 from sparsemix._estimator.parameters import plain
+from sparsemix._rows.rates import learning_rate, rule_of
+from sparsemix._rows.threads import Workers, interrupts_wait
 
 
 @dataclass(frozen=True)

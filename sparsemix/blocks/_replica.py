@@ -17,9 +17,9 @@ from distributed import get_worker
 
 from sparsemix._engine.loop import advance
 from sparsemix._engine.rounds.tree import Tree
-from sparsemix._engine.threads import Workers
 from sparsemix._estimator.blockwise import named
 from sparsemix._kernels.vectors import _simd
+from sparsemix._rows.threads import Workers
 from sparsemix._version import __version__
 from sparsemix.blocks._data import raw_of
 

@@ -6,8 +6,6 @@ import warnings
 import numpy as np
 
 from sparsemix._compat import Interval, Options, StrOptions
-from sparsemix._engine.blocks import Rows
-from sparsemix._engine.documents import Documents
 from sparsemix._estimator.input.checks import (
     COUNT,
     PRIOR,
@@ -29,6 +27,8 @@ from sparsemix._models.clusters.gaussian_slots import GaussianSlots
 from sparsemix._models.clusters.moves import Moves
 from sparsemix._models.clusters.multinomial_slots import MultinomialSlots
 from sparsemix._models.clusters.state import ClusterState
+from sparsemix._rows.blocks import Rows
+from sparsemix._rows.documents import Documents
 from sparsemix._stats.families import GAUSSIANS
 from sparsemix._stats.nggp import NGGP
 from sparsemix.clusters._stepped_rows import SteppedRows

@@ -8,12 +8,12 @@ from scipy.special import logsumexp, softmax
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from sparsemix._engine.blocks import spans
 from sparsemix._estimator import features
 from sparsemix._estimator.absent import UNFITTED, Absent, by_fit
 from sparsemix._estimator.input.checks import check_explained, check_weights
 from sparsemix._estimator.input.forms import COUNTS, NUMBERS, NUMBERS_OR_COUNTS
 from sparsemix._kernels.vectors._log_sum import log_sum_exp
+from sparsemix._rows.blocks import spans
 from sparsemix._typing import Array, RowsLike, Weights
 from sparsemix.clusters._parameters import MAY_BE_COUNTS, OF_COUNTS, check_data, weighted_rows
 from sparsemix.clusters._stepped_rows import ScaledRows

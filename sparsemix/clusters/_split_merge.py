@@ -9,8 +9,8 @@ is exact for every NGGP prior (Jain and Neal 2004).
 import numpy as np
 from scipy.special import gammaln, logsumexp
 
-from sparsemix._engine.threads import interrupts_wait
 from sparsemix._kernels.clusters._split_merge import allocate, transfer
+from sparsemix._rows.threads import interrupts_wait
 
 # Proposals of an epoch: PROPOSALS, plus one per CLUSTERS_EACH clusters. A proposal costs a few visits of its rows.
 PROPOSALS, CLUSTERS_EACH = 5, 4

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from sparsemix._engine.blocks import Rows, length
 from sparsemix._kernels.random._random import bits, uniform
+from sparsemix._rows.blocks import Rows, length
 
 # Seed of the noise: every read of a row gives the same numbers.
 SEED = 0

@@ -17,10 +17,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from sparsemix._engine.blocks import Rows
-from sparsemix._engine.threads import interrupts_wait
 from sparsemix._heuristics.clusters.automatic import SEARCH_ROWS
 from sparsemix._models.clusters.model import RowResponsibilities
+from sparsemix._rows.blocks import Rows
+from sparsemix._rows.threads import interrupts_wait
 from sparsemix.clusters._parameters import warn_of_code
 from sparsemix.clusters._spans import SPAN, Span, judge
 from sparsemix.clusters._stepped_rows import SteppedRows

@@ -11,11 +11,11 @@ from sklearn.base import ClusterMixin
 from sparsemix._compat import FitObserver, Interval, StrOptions, _fit_context, with_callbacks
 from sparsemix._engine.monitor import Monitor
 from sparsemix._engine.sweeps import RowState, Sweeps, run, run_parts, sweep_part
-from sparsemix._engine.threads import Workers
 from sparsemix._estimator.base import SparsemixEstimator, seeded
 from sparsemix._estimator.input.checks import N_JOBS, Several
 from sparsemix._models.clusters.model import RowResponsibilities, StreamingModel
 from sparsemix._models.clusters.moves import MERGE_THRESHOLDS, joined
+from sparsemix._rows.threads import Workers
 from sparsemix._typing import ArrayLike, RowsLike, Seed, Weights
 from sparsemix.clusters._parameters import (
     ROWS,

@@ -6,9 +6,9 @@ import numpy as np
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
-from sparsemix._engine.documents import canonical
 from sparsemix._estimator.input.checks import LARGEST_COUNT
 from sparsemix._estimator.input.forms import floats_of, numbers_of, row_of, table_of
+from sparsemix._rows.documents import canonical
 
 # Tokens of one word in one document that may be listed: 600 MB.
 MOST_TOKENS = 10_000_000

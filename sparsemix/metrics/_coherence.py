@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from sparsemix._engine.blocks import spans
 from sparsemix._estimator.parameters import plain_arguments
+from sparsemix._rows.blocks import spans
 from sparsemix._typing import Array, RowsLike
 from sparsemix.metrics._checks import check_n_top_words, read_counts, read_topics
 from sparsemix.metrics._topics import top_words

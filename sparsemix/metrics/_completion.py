@@ -4,11 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from sparsemix._engine.blocks import CHUNK_BYTES, spans
 from sparsemix._engine.inference import infer_doc_topic
-from sparsemix._engine.threads import Workers
 from sparsemix._estimator.input.forms import floats_of
 from sparsemix._estimator.parameters import plain_arguments
+from sparsemix._rows.blocks import CHUNK_BYTES, spans
+from sparsemix._rows.threads import Workers
 from sparsemix._typing import ArrayLike, RowsLike, Seed
 from sparsemix.metrics._checks import read_counts, read_topics
 from sparsemix.metrics._splits import DIVIDE, split_blocks

@@ -6,9 +6,9 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.special import logsumexp
 
-from sparsemix._engine.blocks import spans
 from sparsemix._estimator.input.forms import floats_of
 from sparsemix._estimator.parameters import plain_arguments
+from sparsemix._rows.blocks import spans
 from sparsemix._typing import Array, ArrayLike
 
 

@@ -13,11 +13,11 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from sparsemix._engine.blocks import Rows
-from sparsemix._engine.threads import Workers
 from sparsemix._estimator.input.checks import check_rows
 from sparsemix._estimator.input.forms import floats_of, frame_like, is_frame
 from sparsemix._models.mixture.missing import is_missing
+from sparsemix._rows.blocks import Rows
+from sparsemix._rows.threads import Workers
 from sparsemix._typing import ArrayLike, Estimator, RowsLike
 
 

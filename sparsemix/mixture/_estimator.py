@@ -10,7 +10,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from sparsemix._compat import Interval, StrOptions, _fit_context, with_callbacks
 from sparsemix._engine.loop import respond
-from sparsemix._engine.threads import Workers
 from sparsemix._estimator import features
 from sparsemix._estimator.absent import Absent
 from sparsemix._estimator.additive import Additive
@@ -28,6 +27,7 @@ from sparsemix._estimator.input.checks import (
 )
 from sparsemix._estimator.learning import fit_rows
 from sparsemix._estimator.streams import absorb_rows, statistics_of
+from sparsemix._rows.threads import Workers
 from sparsemix._stats.altered import altered
 from sparsemix._stats.weights import EqualWeights
 from sparsemix._typing import Array, Folder, RowsLike, Weights

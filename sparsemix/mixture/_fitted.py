@@ -6,11 +6,11 @@ from functools import cached_property
 import numpy as np
 from scipy.special import expit, logit
 
-from sparsemix._engine import blocks
 from sparsemix._estimator.input.checks import check_explained
 from sparsemix._kernels.vectors._log_sum import log_sum_exp
 from sparsemix._models.mixture.missing import IncompleteTable
 from sparsemix._models.mixture.noisy import NoisyTable
+from sparsemix._rows import blocks
 from sparsemix._stats.altered import altered
 
 # Label of a row that belongs to the background.

@@ -8,8 +8,8 @@ found by a few power iterations, with their explained variances (Tipping and Bis
 
 import numpy as np
 
-from sparsemix._engine.blocks import Rows
 from sparsemix._engine.loop import collect, respond
+from sparsemix._rows.blocks import Rows
 from sparsemix._stats.altered import altered
 from sparsemix._stats.families import FactorAnalysers, FactorView
 

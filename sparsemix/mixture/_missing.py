@@ -8,10 +8,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from sparsemix._engine.blocks import Rows, length, numbers, part
 from sparsemix._heuristics.mixture.start import one_component, subset
 from sparsemix._models.mixture.missing import IncompleteTable
 from sparsemix._models.mixture.model import MixtureModel
+from sparsemix._rows.blocks import Rows, length, numbers, part
 from sparsemix._stats import symmetric
 from sparsemix._stats.altered import altered
 from sparsemix._stats.families import FullGaussian, Gaussians

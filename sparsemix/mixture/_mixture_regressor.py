@@ -9,11 +9,11 @@ from sklearn.base import RegressorMixin, clone
 from sklearn.utils import check_random_state, check_X_y
 from sklearn.utils.validation import check_is_fitted
 
-from sparsemix._engine.blocks import Rows, spans
-from sparsemix._engine.threads import Workers
 from sparsemix._estimator.base import SparsemixEstimator
 from sparsemix._estimator.input.checks import check_number, check_rows
 from sparsemix._models.mixture.missing import LEAST
+from sparsemix._rows.blocks import Rows, spans
+from sparsemix._rows.threads import Workers
 from sparsemix._typing import Array, ArrayLike, RowsLike
 from sparsemix.mixture._sparse_gaussian_mixture import SparseGaussianMixture
 

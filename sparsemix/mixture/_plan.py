@@ -1,9 +1,10 @@
 """Values of a mixture's plan that do not depend on the likelihood: schedule, candidate search, warm start, checks."""
 
-from sparsemix._engine.schedules import Batch, Memoized, Stochastic, rule_of
+from sparsemix._engine.schedules import Batch, Memoized, Stochastic
 from sparsemix._estimator.absent import check_continues
 from sparsemix._models.mixture.candidates import PATIENCE, CandidateLists, CandidateSearch
 from sparsemix._models.mixture.linear_search import SparseSearch
+from sparsemix._rows.rates import rule_of
 from sparsemix._stats.altered import altered
 from sparsemix.mixture._fitted import FittedMixture
 

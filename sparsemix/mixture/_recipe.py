@@ -5,9 +5,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sparsemix._engine.blocks import Rows
 from sparsemix._engine.rounds.sample import SampledRows
-from sparsemix._engine.threads import slow_blas
 from sparsemix._estimator import features
 from sparsemix._estimator.input.checks import check_rows, of_positive_weight
 from sparsemix._estimator.learning import Plan, resumed_rows
@@ -18,6 +16,8 @@ from sparsemix._heuristics.mixture.policy import few_components
 from sparsemix._heuristics.mixture.priors import LearnedPrior, of_stream
 from sparsemix._heuristics.mixture.repairs import Repairs, ungrouped
 from sparsemix._heuristics.mixture.start import one_component
+from sparsemix._rows.blocks import Rows
+from sparsemix._rows.threads import slow_blas
 from sparsemix._stats.altered import altered
 from sparsemix.mixture import _plan
 from sparsemix.mixture._annotations.background import check_background

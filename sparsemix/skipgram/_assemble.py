@@ -2,14 +2,15 @@
 
 import numpy as np
 
-from sparsemix._engine.schedules import MiniEpochs, rule_of
-from sparsemix._engine.sequences import BLOCK_TOKENS, Sequences, TokenMemory
+from sparsemix._engine.schedules import MiniEpochs
 from sparsemix._engine.sweeps import RowState
 from sparsemix._estimator.absent import check_continues
 from sparsemix._estimator.input.checks import of_positive_weight
 from sparsemix._models.skipgram.samplers import DenseSampler, WalkerSampler
 from sparsemix._models.skipgram.stochastic_model import Annealing, StochasticSkipGramModel
 from sparsemix._models.skipgram.sweep_models import GibbsSkipGramModel, WalkingSkipGramModel
+from sparsemix._rows.rates import rule_of
+from sparsemix._rows.sequences import BLOCK_TOKENS, Sequences, TokenMemory
 from sparsemix.topics._assemble import given_topics, prior_of_topics
 from sparsemix.topics._start import NOISE_SHAPE
 from sparsemix.topics._word_prior import prior_of_words

@@ -9,14 +9,14 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from sparsemix._compat import configured_sparse
-from sparsemix._engine.blocks import spans
-from sparsemix._engine.sequences import Sequences
-from sparsemix._engine.threads import Workers
 from sparsemix._estimator.base import published
 from sparsemix._estimator.input.forms import SEQUENCES
 from sparsemix._estimator.parameters import plain_arguments
 from sparsemix._estimator.writing import replacing
 from sparsemix._kernels.skipgram import _positions
+from sparsemix._rows.blocks import spans
+from sparsemix._rows.sequences import Sequences
+from sparsemix._rows.threads import Workers
 from sparsemix._stats.word_clocks import WordClocks
 from sparsemix._typing import FilePath, RowsLike, SparseArray
 from sparsemix.skipgram._input import check_sequences, counts_of, word_number

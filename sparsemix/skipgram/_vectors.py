@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sparsemix._engine.blocks import spans
+from sparsemix._rows.blocks import spans
 
 # Products per block: 32 MB.
 BLOCK_NUMBERS = 1 << 23

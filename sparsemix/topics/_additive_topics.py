@@ -5,11 +5,11 @@ from typing import Any, Self
 import numpy as np
 
 from sparsemix._compat import _fit_context, with_callbacks
-from sparsemix._engine.documents import FirstDocuments
 from sparsemix._engine.rounds.sample import SampledDocuments
 from sparsemix._estimator.absent import check_continues
 from sparsemix._estimator.hooked import AdditiveEstimator, FitSetup
 from sparsemix._estimator.input.checks import check_counts
+from sparsemix._rows.documents import FirstDocuments
 from sparsemix._typing import Folder, RowsLike, Weights
 from sparsemix.topics import _start
 from sparsemix.topics._assemble import weighted_documents, with_prior

@@ -4,13 +4,13 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import check_array
 
-from sparsemix._engine.blocks import spans
-from sparsemix._engine.documents import Documents, canonical
 from sparsemix._engine.sweeps import RowState
 from sparsemix._estimator.input.checks import SMALLEST_PRIOR, check_magnitude, of_positive_weight
 from sparsemix._estimator.input.forms import floats_of, row_of
 from sparsemix._models.topics.exact_model import ExactModel
 from sparsemix._models.topics.sweep_models import GibbsModel, SecondOrderModel, ZeroOrderModel
+from sparsemix._rows.blocks import spans
+from sparsemix._rows.documents import Documents, canonical
 from sparsemix.metrics._checks import check_token_list, first_part
 from sparsemix.topics import _start
 from sparsemix.topics._word_prior import LARGEST_PRIOR, aligned, holding, is_number, prior_counts, prior_of_words

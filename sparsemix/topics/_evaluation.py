@@ -5,7 +5,7 @@ from copy import copy, deepcopy
 
 import numpy as np
 
-from sparsemix._engine.documents import Documents, canonical
+from sparsemix._rows.documents import Documents, canonical
 from sparsemix.metrics import document_completion, topic_coherence
 from sparsemix.metrics._splits import split_blocks
 from sparsemix.topics._stopping import StoppingRule, is_due, n_epochs, separation

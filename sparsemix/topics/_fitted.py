@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 from scipy.special import psi
 
-from sparsemix._engine.blocks import spans
+from sparsemix._rows.blocks import spans
 
 # Entries of a table that are computed at once, in double precision.
 NUMBERS = 1 << 17

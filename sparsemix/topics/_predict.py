@@ -7,16 +7,16 @@ from scipy.special import psi
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from sparsemix._engine.blocks import spans
-from sparsemix._engine.documents import canonical
 from sparsemix._engine.inference import infer_doc_topic
-from sparsemix._engine.threads import Workers
 from sparsemix._estimator.absent import Absent
 from sparsemix._estimator.base import published
 from sparsemix._estimator.features import feature_dtype
 from sparsemix._estimator.input.checks import check_counts
 from sparsemix._estimator.input.forms import COUNTS
 from sparsemix._estimator.parameters import plain_arguments
+from sparsemix._rows.blocks import spans
+from sparsemix._rows.documents import canonical
+from sparsemix._rows.threads import Workers
 from sparsemix._typing import RowsLike
 from sparsemix.metrics import distinctive_words, top_words
 from sparsemix.metrics._completion import hidden_tokens, per_token

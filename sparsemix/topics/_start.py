@@ -4,13 +4,13 @@ import numpy as np
 from scipy import sparse
 
 from sparsemix._engine import initialize
-from sparsemix._engine.blocks import spans
-from sparsemix._engine.documents import DocumentMemory, Documents
 from sparsemix._engine.loop import run
 from sparsemix._engine.monitor import Monitor
 from sparsemix._engine.schedules import Memoized
 from sparsemix._models.topics.variational_model import TopicModel
 from sparsemix._models.topics.word_prior import WORDS
+from sparsemix._rows.blocks import spans
+from sparsemix._rows.documents import DocumentMemory, Documents
 from sparsemix._stats.families import serial
 from sparsemix._stats.packed_counts import PackedCounts
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sparsemix._engine.blocks import spans
+from sparsemix._rows.blocks import spans
 
 # Epochs without held-out documents, including averaged ones: EPOCHS for documents of LENGTH tokens, and more for
 # shorter ones by the square root of the ratio, within bounds. VISITS tokens take half a minute; a corpus that

@@ -9,13 +9,13 @@ from sparsemix._kernels.clusters._rule import Responsibilities
 from sparsemix._kernels.clusters._sequential import add_up
 
 from sparsemix import StreamingNGGPMixture
-from sparsemix._engine.documents import DocumentBlock
 from sparsemix._models.clusters import moves as _moves
 from sparsemix._models.clusters.gaussian_slots import GaussianSlots
 from sparsemix._models.clusters.model import RowResponsibilities, StreamingModel
 from sparsemix._models.clusters.moves import MERGE_THRESHOLDS, Moves, log_bayes_factor
 from sparsemix._models.clusters.multinomial_slots import MultinomialSlots
 from sparsemix._models.clusters.state import ClusterState
+from sparsemix._rows.documents import DocumentBlock
 from sparsemix._stats.families import GAUSSIANS
 from sparsemix._stats.nggp import NGGP
 

@@ -16,11 +16,11 @@ from cluster_cases import (
 from sklearn.metrics import adjusted_rand_score
 
 from sparsemix import StreamingNGGPMixture
-from sparsemix._engine.documents import DocumentBlock
 from sparsemix._models.clusters.model import RowResponsibilities, StreamingModel
 from sparsemix._models.clusters.moves import Moves
 from sparsemix._models.clusters.multinomial_slots import MultinomialSlots
 from sparsemix._models.clusters.state import ClusterState
+from sparsemix._rows.documents import DocumentBlock
 from sparsemix._stats.nggp import NGGP
 from sparsemix.clusters import _streaming_nggp_mixture as module
 from sparsemix.datasets import make_bars_mixture

@@ -9,7 +9,7 @@ from sklearn.datasets import load_iris
 from sklearn.metrics import adjusted_rand_score
 
 from sparsemix import GibbsNGGPMixture, StreamingNGGPMixture
-from sparsemix._engine.blocks import Rows
+from sparsemix._rows.blocks import Rows
 from sparsemix._stats.nggp import NGGP
 from sparsemix.clusters._parameters import make_state
 

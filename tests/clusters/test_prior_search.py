@@ -12,7 +12,6 @@ from sklearn.datasets import load_iris, make_blobs
 from sklearn.metrics import adjusted_rand_score
 
 from sparsemix import StreamingNGGPMixture
-from sparsemix._engine.blocks import Rows
 from sparsemix._heuristics.clusters import automatic, estimates
 from sparsemix._heuristics.clusters import search as searches
 from sparsemix._heuristics.clusters.automatic import automatic_prior, correlation_gain, lumpy
@@ -26,6 +25,7 @@ from sparsemix._heuristics.clusters.tree import Groups, Tree
 from sparsemix._models.clusters.gaussian_slots import GaussianSlots
 from sparsemix._models.clusters.model import RowResponsibilities, StreamingModel
 from sparsemix._models.clusters.state import ClusterState
+from sparsemix._rows.blocks import Rows
 from sparsemix._stats import symmetric
 from sparsemix._stats.families import GAUSSIANS
 from sparsemix._stats.nggp import NGGP

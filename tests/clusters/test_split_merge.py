@@ -12,13 +12,13 @@ from scipy.stats import f_oneway
 from sklearn.exceptions import ConvergenceWarning
 
 from sparsemix import GibbsNGGPMixture, StreamingNGGPMixture
-from sparsemix._engine.blocks import Rows
 from sparsemix._engine.chains import r_hat
-from sparsemix._engine.documents import Documents
 from sparsemix._models.clusters import model as model_module
 from sparsemix._models.clusters.model import GibbsModel
 from sparsemix._models.clusters.multinomial_slots import MultinomialSlots
 from sparsemix._models.clusters.state import ClusterState
+from sparsemix._rows.blocks import Rows
+from sparsemix._rows.documents import Documents
 from sparsemix._stats.nggp import NGGP
 from sparsemix.clusters import _split_merge as module
 from sparsemix.clusters._split_merge import SplitMerge, log_split_ratio

@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 import reference
 
-from sparsemix._engine import blocks, loop
+from sparsemix._engine import loop
 from sparsemix._engine.monitor import Monitor
 from sparsemix._engine.schedules import Batch, Memoized, Stochastic
-from sparsemix._engine.threads import Workers
 from sparsemix._heuristics.mixture.start import data_gaussian
 from sparsemix._models.mixture.model import MaximumLikelihoodMixture, VariationalMixture
+from sparsemix._rows import blocks
+from sparsemix._rows.threads import Workers
 from sparsemix._stats.families import GAUSSIANS
 from sparsemix._stats.responsibilities import SparseResponsibilities
 from sparsemix._stats.weights import DirichletWeights, MaximumLikelihoodWeights, StickBreakingWeights

@@ -20,10 +20,10 @@ from sparsemix import (
 )
 from sparsemix import StreamingNGGPMixture as Streaming
 from sparsemix._engine import protocols
-from sparsemix._engine.blocks import Rows
-from sparsemix._engine.documents import Documents
 from sparsemix._engine.schedules import Batch, Memoized, MiniEpochs, Stochastic
-from sparsemix._engine.sequences import Sequences
+from sparsemix._rows.blocks import Rows
+from sparsemix._rows.documents import Documents
+from sparsemix._rows.sequences import Sequences
 from sparsemix._stats.families import GAUSSIANS
 from sparsemix.datasets import make_skip_gram
 

@@ -6,16 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sparsemix._engine import schedules
-from sparsemix._engine.schedules import (
-    MOST_BATCHES,
-    Batch,
-    Memoized,
-    MiniEpochs,
-    Stochastic,
-    blend,
-    learning_rate,
-    stream,
-)
+from sparsemix._engine.schedules import MOST_BATCHES, Batch, Memoized, MiniEpochs, Stochastic, blend, stream
 from sparsemix._stats.suffstats import SufficientStatistics
 
 K, N = 4, 50
@@ -58,12 +49,6 @@ def test_blend_with_the_share_of_the_block_is_the_sum(before, n_b, seed):
     np.testing.assert_allclose(blended, total, rtol=1e-9, atol=1e-12 * np.abs(total).max())
 
 
-@pytest.mark.parametrize("decay", [0.0, 0.6, 1.0])
-def test_learning_rate_is_at_most_one(decay):
-    assert [learning_rate(step, decay, offset) for step, offset in ((0, 0.0), (0, 0.5), (1, 0.0))] == [1.0] * 3
-    assert learning_rate(3, decay, 1.0) == 4.0**-decay
-
-
 @pytest.mark.parametrize("rho", [0.1, 0.5, 1.0])
 def test_blend_moves_by_rho_between_masses(rho):
     rng = np.random.default_rng(0)
@@ -80,14 +65,6 @@ def test_full_step_forgets_values_that_are_not_finite():
     stats, new = statistics(rng, 30.0), statistics(rng, 5.0)
     stats["first"][...] = np.nan
     assert_close(blend(stats, new, 1.0, 30.0, 30.0), 6 * values(new))
-
-
-def test_learning_rate_falls_from_one():
-    rates = [learning_rate(t, 0.6, 0.0) for t in range(1, 50)]
-    assert rates[0] == 1.0
-    assert (np.diff(rates) < 0).all()
-    np.testing.assert_allclose(learning_rate(3, 0.6, 2.0), 5.0**-0.6, rtol=1e-15)
-    assert learning_rate(1, 0.6, -0.5) == 1.0  # never above one
 
 
 # -- batches

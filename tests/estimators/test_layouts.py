@@ -9,8 +9,8 @@ from estimator_cases import CASES, over
 from fitted import assert_same, dense, few_epochs, said
 from sklearn.utils import get_tags
 
-from sparsemix._engine.blocks import Rows
-from sparsemix._engine.documents import Documents
+from sparsemix._rows.blocks import Rows
+from sparsemix._rows.documents import Documents
 from sparsemix.mixture._annotations.rows import AnnotatedRows
 from sparsemix.mixture._linear._rows import UnitRows
 

@@ -9,9 +9,9 @@ from fitted import assert_same, assert_same_bits, attributes, few_epochs, readin
 from sklearn.utils import get_tags
 
 from sparsemix import SparseHDP, SparseLDA
-from sparsemix._engine import blocks, documents
-from sparsemix._engine import sequences as _sequences
 from sparsemix._models.topics import dense_sampler, gibbs_sampler, walker_sampler
+from sparsemix._rows import blocks, documents
+from sparsemix._rows import sequences as _sequences
 from sparsemix.skipgram import _predict
 from sparsemix.topics import _start
 

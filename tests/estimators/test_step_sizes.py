@@ -7,7 +7,8 @@ from fitted import assert_same_bits, few_epochs
 from test_forms_of_blocks import takes_blocks
 
 from sparsemix import blocks
-from sparsemix._engine.schedules import LearningRates, MiniEpochs, Stochastic, learning_rate, rule_of
+from sparsemix._engine.schedules import MiniEpochs, Stochastic
+from sparsemix._rows.rates import LearningRates, learning_rate, rule_of
 from sparsemix._stats.suffstats import SufficientStatistics
 from sparsemix._stats.word_clocks import log_kept
 from sparsemix.mixture._estimator import MixtureEstimator

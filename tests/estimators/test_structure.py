@@ -11,9 +11,9 @@ from scipy import sparse
 from threadpoolctl import threadpool_info
 
 from sparsemix import SparseGaussianMixture, SparseLDA, SparseSCVB0LDA
-from sparsemix._engine import threads
-from sparsemix._engine.threads import Workers
 from sparsemix._estimator.input.forms import csr_of
+from sparsemix._rows import threads
+from sparsemix._rows.threads import Workers
 from sparsemix.metrics import mixture_log_likelihood
 
 V = 8

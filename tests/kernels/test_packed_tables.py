@@ -6,10 +6,10 @@ from scipy import sparse
 from sparsemix._kernels.documents._entries import Entries
 
 from sparsemix import SparseLDA
-from sparsemix._engine.documents import DocumentMemory
-from sparsemix._engine.threads import Workers
 from sparsemix._kernels.documents import _docstep, _memory, _special, _words
 from sparsemix._models.topics import variational_model as _model
+from sparsemix._rows.documents import DocumentMemory
+from sparsemix._rows.threads import Workers
 from sparsemix.datasets import make_sparse_lda
 
 V, N = 37, 50

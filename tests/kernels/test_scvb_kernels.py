@@ -5,8 +5,8 @@ import pytest
 from sparsemix._kernels.documents._entries import Entries
 from sparsemix._kernels.vectors._simd import aligned_empty
 
-from sparsemix._engine.schedules import learning_rates
 from sparsemix._kernels.collapsed import _scvb
+from sparsemix._rows.rates import learning_rates
 
 EXCLUDE = ("none", "document", "both")
 

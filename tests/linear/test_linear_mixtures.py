@@ -13,8 +13,8 @@ from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
 
 from sparsemix import SparseBernoulliMixture, SparseMultinomialMixture, SparseVonMisesFisherMixture
-from sparsemix._engine.documents import DocumentBlock
 from sparsemix._models.mixture.model import LinearMixture
+from sparsemix._rows.documents import DocumentBlock
 from sparsemix._stats.linear import Bernoulli, Multinomial, VonMisesFisher, draws
 from sparsemix._stats.linear._base import dense
 from sparsemix._stats.linear.bernoulli import SEED_ROWS

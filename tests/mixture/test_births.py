@@ -10,12 +10,12 @@ from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
 from sparsemix import SparseGaussianMixture
-from sparsemix._engine.blocks import Rows
 from sparsemix._engine.loop import collect
-from sparsemix._engine.threads import Workers
 from sparsemix._heuristics.mixture import births as _births
 from sparsemix._heuristics.mixture.births import Births, Near, late_births, mergers, new_rows
 from sparsemix._heuristics.mixture.splitting import cut_gains
+from sparsemix._rows.blocks import Rows
+from sparsemix._rows.threads import Workers
 from sparsemix._stats.families import GAUSSIANS, serial
 from sparsemix._stats.responsibilities import SparseResponsibilities
 from sparsemix.mixture._recipe import GaussianRecipe

@@ -10,16 +10,16 @@ from plans import plans_of, without_hooks
 from seeds import one_of_three
 
 from sparsemix import SparseGaussianMixture
-from sparsemix._engine import blocks
-from sparsemix._engine.blocks import Rows
 from sparsemix._engine.loop import respond
-from sparsemix._engine.threads import Workers
 from sparsemix._estimator.input import checks
 from sparsemix._heuristics.mixture.births import Births
 from sparsemix._heuristics.mixture.repairs import Repairs, missed, repaired_lists
 from sparsemix._models.mixture import candidates as _candidates
 from sparsemix._models.mixture import model as _model
 from sparsemix._models.mixture.candidates import CandidateLists, CandidateSearch, nearest
+from sparsemix._rows import blocks
+from sparsemix._rows.blocks import Rows
+from sparsemix._rows.threads import Workers
 from sparsemix._stats.families import GAUSSIANS, Gaussians
 from sparsemix._stats.responsibilities import SparseResponsibilities
 from sparsemix.datasets import make_patch_mixture

@@ -13,10 +13,10 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.model_selection import GridSearchCV, KFold
 
 from sparsemix import SparseGaussianMixture
-from sparsemix._engine.blocks import Rows
-from sparsemix._engine.threads import Workers
 from sparsemix._models.mixture.candidates import PairTable
 from sparsemix._models.mixture.model import Groups
+from sparsemix._rows.blocks import Rows
+from sparsemix._rows.threads import Workers
 from sparsemix._stats.families import GAUSSIANS, FactorAnalysers, Gaussians
 from sparsemix._stats.responsibilities import SparseResponsibilities
 from sparsemix.mixture._assemble import assemble

@@ -14,13 +14,13 @@ from sklearn.model_selection import GridSearchCV
 
 from sparsemix import SparseGaussianMixture
 from sparsemix._engine import initialize
-from sparsemix._engine.blocks import Rows
-from sparsemix._engine.threads import Workers
 from sparsemix._heuristics.mixture import policy
 from sparsemix._heuristics.mixture.exchanges import exchange_components, exchanged
 from sparsemix._heuristics.mixture.seeds import column_scales, kmeans, round_clusters
 from sparsemix._heuristics.mixture.splitting import SPAN, Splitting, climb, most_likely, spans
 from sparsemix._heuristics.mixture.start import ahead
+from sparsemix._rows.blocks import Rows
+from sparsemix._rows.threads import Workers
 from sparsemix._stats.responsibilities import SparseResponsibilities
 from sparsemix.mixture._assemble import assemble
 

@@ -10,8 +10,8 @@ from scipy.optimize import minimize
 from scipy.special import logsumexp
 
 from sparsemix import SparseGaussianMixture
-from sparsemix._engine.blocks import Rows
-from sparsemix._engine.threads import Workers
+from sparsemix._rows.blocks import Rows
+from sparsemix._rows.threads import Workers
 from sparsemix._stats.families import FullGaussian
 from sparsemix.mixture._annotations.noise import EquallyNoisyRows
 from sparsemix.mixture._annotations.rows import AnnotatedRows

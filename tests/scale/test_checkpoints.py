@@ -26,7 +26,7 @@ from sparsemix import (
     report,
 )
 from sparsemix._estimator import checkpoints as folders
-from sparsemix._estimator.encoding import Decoder, Encoder
+from sparsemix._estimator.encoding import MOVED, Decoder, Encoder, named
 from sparsemix._estimator.progress import Progress, identity
 from sparsemix.datasets import make_skip_gram
 
@@ -386,6 +386,12 @@ def test_values_come_back_as_they_were():
     np.testing.assert_array_equal(again["rng"].random(9), rng.random(9))
 
 
+@pytest.mark.parametrize("name", MOVED)
+def test_files_name_classes_by_the_module_they_were_in(name):
+    value = Decoder().decode({"number": 0, "object": name, "state": {"dict": [[], {}]}})
+    assert named(type(value)) == MOVED[name] + ":" + name.partition(":")[2] != name
+
+
 def test_foreign_code_is_neither_written_nor_run():
     with pytest.raises(TypeError, match="is not part of sparsemix; a checkpoint cannot store it"):
         round_trip(shutil.rmtree)
@@ -395,8 +401,8 @@ def test_foreign_code_is_neither_written_nor_run():
         Decoder().decode({"function": "os:system"})
     with pytest.raises(ValueError, match="is not part of sparsemix"):
         Decoder().decode({"number": 0, "object": "subprocess:Popen", "state": {"dict": [[], {}]}})
-    with pytest.raises(ValueError, match=r"holds 'sparsemix\._engine\.blocks:Rows', an unknown type"):
-        Decoder(classes=(Progress,)).decode({"object": "sparsemix._engine.blocks:Rows", "state": {"dict": [[], {}]}})
+    with pytest.raises(ValueError, match=r"holds 'sparsemix\._rows\.blocks:Rows', an unknown type"):
+        Decoder(classes=(Progress,)).decode({"object": "sparsemix._rows.blocks:Rows", "state": {"dict": [[], {}]}})
     for code in ({"function": "sparsemix._estimator.checkpoints:read"}, {"method": [{"number": 0, "array": 0}, "sum"]}):
         with pytest.raises(ValueError, match=r"the saved state holds .*; it is damaged or from another version"):
             Decoder(classes=(Progress,)).decode(code)

@@ -13,8 +13,8 @@ from test_fits_over_blocks import CASES, cut, mixture, rows_for
 
 from sparsemix import blocks
 from sparsemix._engine.rounds.tree import Tree
-from sparsemix._engine.threads import Workers
 from sparsemix._estimator.blockwise import Job, LocalExecutor, fit_blocks
+from sparsemix._rows.threads import Workers
 from sparsemix.blocks._data import as_blocks
 
 PAGE = Path(__file__).parents[2] / "doc" / "user_guide" / "scale.rst"

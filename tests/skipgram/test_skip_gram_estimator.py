@@ -137,7 +137,7 @@ def test_statistics_of_a_fit_keep_their_totals():
 
 
 def totals_of(rows, window=3):
-    from sparsemix._engine.sequences import Sequences
+    from sparsemix._rows.sequences import Sequences
 
     return Sequences(rows, V).totals(window)
 

@@ -11,11 +11,11 @@ from scipy.special import logsumexp
 from seeds import one_of_three
 
 from sparsemix import SkipGramTopicModel
-from sparsemix._engine.sequences import Sequences
-from sparsemix._engine.threads import Workers
 from sparsemix._models.skipgram.samplers import DenseSampler, WalkerSampler
 from sparsemix._models.skipgram.stochastic_model import Annealing, StochasticSkipGramModel
 from sparsemix._models.skipgram.sweep_models import WalkingSkipGramModel
+from sparsemix._rows.sequences import Sequences
+from sparsemix._rows.threads import Workers
 from sparsemix.datasets import make_skip_gram
 from sparsemix.skipgram import _assemble
 

@@ -11,8 +11,8 @@ from sklearn.exceptions import ConvergenceWarning
 from topic_cases import LEARNED, K, N, V, X, assert_valid, spoilt, spoilt_csr
 
 from sparsemix import CollapsedLDA
-from sparsemix._engine import documents as documents_module
 from sparsemix._models.topics.sweep_models import GibbsModel, SecondOrderModel, ZeroOrderModel
+from sparsemix._rows import documents as documents_module
 from sparsemix.datasets import make_sparse_lda
 
 # Fits of a few sweeps: the tests check that they are valid, not that they converge.

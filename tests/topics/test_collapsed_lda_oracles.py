@@ -222,7 +222,7 @@ def test_mean_counts_of_gibbs_are_those_of_the_posterior():
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("method", METHODS)
 def test_topics_are_the_sums_of_the_state_of_rows(method, weighted, monkeypatch):
-    monkeypatch.setattr("sparsemix._engine.documents.CHUNK_BYTES", 1 << 12)
+    monkeypatch.setattr("sparsemix._rows.documents.CHUNK_BYTES", 1 << 12)
     X = corpus(n_samples=1100, doc_length=6)
     weight = np.random.default_rng(0).choice([0.5, 1.0, 2.0], size=1100) if weighted else None
     averages = {"burn_in": 12, "thin": 1} if method == "gibbs" else {}

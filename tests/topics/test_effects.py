@@ -14,7 +14,7 @@ from scipy.special import gammaln, psi
 from scipy.stats import t as student
 
 from sparsemix import SparseSCVB0LDA
-from sparsemix._engine.threads import Workers
+from sparsemix._rows.threads import Workers
 from sparsemix.topics import TopicEffects, estimate_effect
 from sparsemix.topics._covariates.chain import Chain, Tokens, exposures, tables
 from sparsemix.topics._covariates.effects import Regression

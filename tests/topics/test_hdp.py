@@ -12,8 +12,8 @@ from scipy.special import gammaln
 from sklearn.exceptions import ConvergenceWarning
 
 from sparsemix import SparseHDP, blocks
-from sparsemix._engine.documents import DocumentBlock
 from sparsemix._models.topics.hdp_model import gains_of_documents, next_gamma
+from sparsemix._rows.documents import DocumentBlock
 from sparsemix.topics._collapsed import merges, sparse_hdp
 from sparsemix.topics._collapsed.merges import best_pairs
 from sparsemix.topics._edit.reduce import Clusters

@@ -5,8 +5,9 @@ import pytest
 from scipy import sparse
 
 from sparsemix import SparseSCVB0LDA
-from sparsemix._engine.documents import DocumentMemory, Documents
-from sparsemix._engine.schedules import MiniEpochs, learning_rate
+from sparsemix._engine.schedules import MiniEpochs
+from sparsemix._rows.documents import DocumentMemory, Documents
+from sparsemix._rows.rates import learning_rate
 from sparsemix._stats.suffstats import SufficientStatistics
 from sparsemix.datasets import make_sparse_lda
 from sparsemix.topics._collapsed import assemble_stochastic

@@ -10,10 +10,10 @@ from scipy import sparse
 from topic_cases import GIVEN, LEARNED, K, N, V, X, halves
 
 from sparsemix import SparseSCVB0LDA
-from sparsemix._engine.documents import Documents
-from sparsemix._engine.schedules import learning_rates
-from sparsemix._engine.threads import Workers
 from sparsemix._models.topics import gibbs_sampler
+from sparsemix._rows.documents import Documents
+from sparsemix._rows.rates import learning_rates
+from sparsemix._rows.threads import Workers
 from sparsemix._stats.packed_counts import PackedCounts
 from sparsemix.datasets import make_bars, make_sparse_lda
 from sparsemix.topics._collapsed import assemble_stochastic

@@ -8,15 +8,15 @@ from reference_chains import child, mix
 from scipy import sparse
 
 from sparsemix import SparseSCVB0LDA
-from sparsemix._engine.documents import DocumentMemory, Documents
 from sparsemix._engine.loop import collect
 from sparsemix._engine.schedules import blend
-from sparsemix._engine.threads import Workers
 from sparsemix._models.topics import dense_sampler, walker_sampler
 from sparsemix._models.topics.dense_sampler import DenseSampler
 from sparsemix._models.topics.gibbs_sampler import GibbsSampler
 from sparsemix._models.topics.stochastic_model import StochasticCollapsedModel
 from sparsemix._models.topics.walker_sampler import WalkerSampler
+from sparsemix._rows.documents import DocumentMemory, Documents
+from sparsemix._rows.threads import Workers
 from sparsemix._stats import suffstats
 from sparsemix._stats.word_rows import WordRows
 from sparsemix.datasets import make_bars, make_sparse_lda

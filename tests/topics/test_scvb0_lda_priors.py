@@ -7,12 +7,12 @@ from scipy.special import psi
 from topic_cases import LEARNED
 
 from sparsemix import SparseSCVB0LDA
-from sparsemix._engine.documents import DocumentBlock, DocumentMemory, Documents
 from sparsemix._engine.loop import collect
-from sparsemix._engine.threads import Workers
 from sparsemix._kernels.documents import _special
 from sparsemix._models.topics.token_topics import TokenTopics
 from sparsemix._models.topics.word_prior import next_topic_word_prior
+from sparsemix._rows.documents import DocumentBlock, DocumentMemory, Documents
+from sparsemix._rows.threads import Workers
 from sparsemix._stats.packed_counts import PackedCounts
 from sparsemix.datasets import make_sparse_lda
 from sparsemix.topics import _word_prior

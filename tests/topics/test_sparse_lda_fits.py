@@ -16,9 +16,9 @@ from sklearn.utils import check_random_state
 from topic_cases import COOKING, LEARNED, SPACE, ExactLDA, counter, texts
 
 from sparsemix import SparseLDA
-from sparsemix._engine.documents import Documents
 from sparsemix._engine.schedules import Stochastic
 from sparsemix._models.topics.variational_model import TopicModel
+from sparsemix._rows.documents import Documents
 from sparsemix.datasets import make_bars, make_sparse_lda
 from sparsemix.metrics import align_topics, document_completion
 

@@ -10,11 +10,11 @@ from scipy.special import gammaln, psi
 from sklearn.decomposition import LatentDirichletAllocation
 from topic_cases import LEARNED, ExactLDA
 
-from sparsemix._engine.documents import DocumentBlock, DocumentMemory, Documents
 from sparsemix._engine.inference import infer_doc_topic
 from sparsemix._engine.loop import collect, respond
-from sparsemix._engine.threads import Workers
 from sparsemix._models.topics.variational_model import TopicModel, inverse_totals
+from sparsemix._rows.documents import DocumentBlock, DocumentMemory, Documents
+from sparsemix._rows.threads import Workers
 from sparsemix._stats.prior_counts import PriorCounts
 from sparsemix.datasets import make_bars, make_sparse_lda
 from sparsemix.metrics import align_topics
@@ -508,7 +508,7 @@ def test_chunks_and_tiles_do_not_matter(n_nonzero, monkeypatch):
     monkeypatch.setattr(TopicModel, "smallest_count", 0.0)
     documents = Documents(X, None, np.float64)
     whole = lda.expected_stats(X)
-    monkeypatch.setattr("sparsemix._engine.documents.CHUNK_BYTES", 1)
+    monkeypatch.setattr("sparsemix._rows.documents.CHUNK_BYTES", 1)
     assert documents.chunk_size(K, n_nonzero) < 900
     model = lda._fitted.model
     with Workers(1) as workers:

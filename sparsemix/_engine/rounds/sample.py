@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from sparsemix._engine.blocks import Rows, spans
-from sparsemix._engine.documents import Documents
+from sparsemix._rows.blocks import Rows, spans
+from sparsemix._rows.documents import Documents
 
 # Row numbers hashed at once.
 NUMBERS = 1 << 20

@@ -8,10 +8,10 @@ from scipy import sparse
 from sklearn.utils.validation import validate_data
 
 from sparsemix._compat import Interval, Options
-from sparsemix._engine.blocks import gathered, spans
-from sparsemix._engine.documents import canonical
 from sparsemix._estimator.features import feature_dtype
 from sparsemix._estimator.input.forms import TYPES, floats_of, row_of, table_of, texts_named, without_index
+from sparsemix._rows.blocks import gathered, spans
+from sparsemix._rows.documents import canonical
 
 # Minimum of positive parameters: division by smaller ones overflows.
 SMALLEST_NUMBER = 1e-300

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sparsemix._engine.blocks import spans
+from sparsemix._rows.blocks import spans
 
 # A column is constant if its standard deviation is at most this many times the round-off of its mean. Half of it is the
 # standard deviation of two neighbouring numbers that alternate.

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sparsemix._engine.blocks import spans
+from sparsemix._rows.blocks import spans
 
 # Largest share of non-zero entries of a table that may hold word counts.
 MOSTLY_ZERO = 0.5

@@ -17,11 +17,11 @@ from copy import copy
 import numpy as np
 from scipy.special import chdtri
 
-from sparsemix._engine.blocks import Rows
 from sparsemix._engine.loop import Hook, collect, respond
 from sparsemix._heuristics.mixture import policy
 from sparsemix._heuristics.mixture.splitting import Splitting, cut_gains, merge_losses, most_likely, neighbouring
 from sparsemix._models.mixture.candidates import PERIOD, CandidateLists, PairTable, expected_weights
+from sparsemix._rows.blocks import Rows
 from sparsemix._stats.altered import altered
 from sparsemix._stats.responsibilities import SparseResponsibilities
 

@@ -3,9 +3,9 @@
 import numpy as np
 
 from sparsemix._engine import initialize
-from sparsemix._engine.blocks import Rows
 from sparsemix._heuristics.mixture.seeds import column_scales
 from sparsemix._models.mixture.annotated import UNKNOWN
+from sparsemix._rows.blocks import Rows
 
 # Most labelled rows with which the rows without labels are compared.
 NEIGHBOURS = 2_000

@@ -7,9 +7,9 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
 from sparsemix._engine import initialize
-from sparsemix._engine.blocks import numbers, spans
 from sparsemix._heuristics.clusters.metrics import SMALLEST, neighbours, round_rows
 from sparsemix._heuristics.mixture import policy
+from sparsemix._rows.blocks import numbers, spans
 
 # k-means need not converge here. These limit its iterations, its iterations on large problems, and the number of
 # multiplications on these. Without iterations, rows join the nearest seed, and epochs improve the clusters.

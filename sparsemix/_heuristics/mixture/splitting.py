@@ -11,11 +11,11 @@ from copy import copy
 import numpy as np
 from scipy.special import gammaln
 
-from sparsemix._engine.blocks import Rows
 from sparsemix._engine.loop import collect, respond
 from sparsemix._heuristics.mixture import policy
 from sparsemix._heuristics.mixture.seeds import column_scales
 from sparsemix._models.mixture.candidates import PERIOD, CandidateLists, CandidateSearch, PairTable, nearest
+from sparsemix._rows.blocks import Rows
 from sparsemix._stats.altered import altered
 from sparsemix._stats.families import serial
 from sparsemix._stats.responsibilities import SparseResponsibilities

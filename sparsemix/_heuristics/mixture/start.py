@@ -4,7 +4,6 @@ import numpy as np
 from scipy.special import logsumexp
 
 from sparsemix._engine import initialize
-from sparsemix._engine.blocks import Rows
 from sparsemix._engine.loop import collect, respond
 from sparsemix._heuristics.mixture import policy
 from sparsemix._heuristics.mixture.exchanges import exchange_components
@@ -20,6 +19,7 @@ from sparsemix._heuristics.mixture.seeds import (
 )  # fmt: skip
 from sparsemix._heuristics.mixture.splitting import climb, climb_from, grow, sized
 from sparsemix._models.mixture.model import MixtureModel
+from sparsemix._rows.blocks import Rows
 from sparsemix._stats.altered import altered
 from sparsemix._stats.families import Gaussians
 from sparsemix._stats.responsibilities import SparseResponsibilities

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from sparsemix._engine.documents import csr_rows
 from sparsemix._estimator.blockwise import block_named
 from sparsemix._estimator.input.forms import check_starts, check_whole, damage_named, is_frame, numbers_of
 from sparsemix._estimator.input.integers import integers_of
 from sparsemix._estimator.parameters import plain_arguments
+from sparsemix._rows.documents import csr_rows
 from sparsemix._typing import RowsLike
 from sparsemix.blocks._readers.paths import check_unchanged, state_of
 

@@ -4,9 +4,9 @@ import numbers
 
 import numpy as np
 
-from sparsemix._engine.blocks import CHUNK_BYTES, spans
 from sparsemix._estimator.parameters import plain
 from sparsemix._models.mixture.background import Background
+from sparsemix._rows.blocks import CHUNK_BYTES, spans
 
 # Prior mean of the share of the background, if only its presence is given.
 SHARE = 0.05

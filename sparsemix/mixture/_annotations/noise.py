@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from sparsemix._engine.blocks import gathered, spans
 from sparsemix._estimator.input.checks import largest_value
 from sparsemix._estimator.input.forms import floats_of
 from sparsemix._heuristics.mixture.start import data_gaussian, one_component, subset
 from sparsemix._models.mixture.model import MixtureModel
 from sparsemix._models.mixture.noisy import NoisyTable
+from sparsemix._rows.blocks import gathered, spans
 from sparsemix._stats import symmetric
 from sparsemix._stats.altered import altered
 from sparsemix.mixture._annotations.rows import AnnotatedRows, variances_of

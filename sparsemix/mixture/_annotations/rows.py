@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from sparsemix._engine.blocks import Rows, length, part
 from sparsemix._models.mixture.annotated import UNKNOWN
+from sparsemix._rows.blocks import Rows, length, part
 from sparsemix._stats import symmetric
 from sparsemix._stats.altered import altered
 from sparsemix.mixture._annotations.labels import numbered

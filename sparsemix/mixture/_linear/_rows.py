@@ -5,10 +5,10 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
-from sparsemix._engine.blocks import Rows, part, spans
-from sparsemix._engine.documents import DocumentBlock, Documents
 from sparsemix._estimator.input.checks import bad_row, check_rows, validated
 from sparsemix._estimator.input.forms import is_sparse
+from sparsemix._rows.blocks import Rows, part, spans
+from sparsemix._rows.documents import DocumentBlock, Documents
 
 
 class Standing:

@@ -4,13 +4,14 @@ from functools import partial
 
 import numpy as np
 
-from sparsemix._engine.documents import DocumentMemory
-from sparsemix._engine.schedules import LearningRates, Memoized, MiniEpochs, rule_of
+from sparsemix._engine.schedules import Memoized, MiniEpochs
 from sparsemix._models.topics.dense_sampler import DenseSampler
 from sparsemix._models.topics.gibbs_sampler import GibbsSampler
 from sparsemix._models.topics.stochastic_model import StochasticCollapsedModel
 from sparsemix._models.topics.sums import SMALLEST_COUNT
 from sparsemix._models.topics.walker_sampler import WalkerSampler
+from sparsemix._rows.documents import DocumentMemory
+from sparsemix._rows.rates import LearningRates, rule_of
 from sparsemix._stats.suffstats import SufficientStatistics
 from sparsemix.topics._assemble import REMEMBERED_SHARE, priors, start_topics
 from sparsemix.topics._start import packed_stats_of, stats_of, topics_of_documents, trim

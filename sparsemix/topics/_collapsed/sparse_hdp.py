@@ -11,12 +11,12 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from sparsemix._compat import Interval, StrOptions, _fit_context, with_callbacks
-from sparsemix._engine.documents import canonical
 from sparsemix._estimator.absent import Absent
 from sparsemix._estimator.base import published
 from sparsemix._estimator.input.checks import check_counts
 from sparsemix._estimator.progress import Progress
 from sparsemix._models.topics.hdp_model import HDPModel
+from sparsemix._rows.documents import canonical
 from sparsemix._typing import Folder, RowsLike, Seed, Weights
 from sparsemix.topics._collapsed import assemble_stochastic
 from sparsemix.topics._collapsed.merges import SURE, gain, merged_topics, of_sums, scores

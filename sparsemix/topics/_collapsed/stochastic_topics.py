@@ -5,9 +5,8 @@ from functools import partial
 
 import numpy as np
 
-from sparsemix._engine.documents import FirstDocuments
 from sparsemix._engine.loop import Fit
-from sparsemix._engine.schedules import LearningRates, MiniEpochs
+from sparsemix._engine.schedules import MiniEpochs
 from sparsemix._estimator.absent import NO_BOUND, Absent
 from sparsemix._estimator.base import published
 from sparsemix._estimator.input.checks import check_counts
@@ -16,6 +15,8 @@ from sparsemix._models.topics.dense_sampler import DenseSampler
 from sparsemix._models.topics.gibbs_sampler import GibbsSampler
 from sparsemix._models.topics.stochastic_model import StochasticCollapsedModel
 from sparsemix._models.topics.walker_sampler import WalkerSampler
+from sparsemix._rows.documents import FirstDocuments
+from sparsemix._rows.rates import LearningRates
 from sparsemix._stats.packed_counts import PackedCounts
 from sparsemix._stats.prior_counts import PriorCounts
 from sparsemix._stats.suffstats import SufficientStatistics

@@ -6,10 +6,10 @@ proportions under a prior without covariates would shrink effects, most of all f
 
 import numpy as np
 
-from sparsemix._engine.blocks import spans
 from sparsemix._kernels.documents._entries import Entries
 from sparsemix._kernels.split import _split
 from sparsemix._models.topics.covariates.dirichlet_regression import draw_rates, fit_rates, rates
+from sparsemix._rows.blocks import spans
 
 # Tokens times topics of a block of documents.
 BLOCK = 1 << 19

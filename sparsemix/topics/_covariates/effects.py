@@ -8,11 +8,11 @@ from scipy import sparse
 from scipy.stats import t as student
 from sklearn.utils import Bunch
 
-from sparsemix._engine.threads import Workers
 from sparsemix._estimator.base import seeded
 from sparsemix._estimator.input.checks import check_number, check_weights
 from sparsemix._estimator.input.forms import row_of
 from sparsemix._estimator.parameters import plain_arguments
+from sparsemix._rows.threads import Workers
 from sparsemix._typing import RowsLike, Seed, Weights
 from sparsemix.metrics._checks import check_share, check_token_list, first_part, read_counts, read_topics
 from sparsemix.topics._covariates.chain import Chain

@@ -8,12 +8,12 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import check_random_state
 
-from sparsemix._engine.blocks import spans
-from sparsemix._engine.documents import canonical
 from sparsemix._estimator.input.checks import SMALLEST_PRIOR, check_counts
 from sparsemix._estimator.parameters import plain_arguments
 from sparsemix._models.topics.sums import SMALLEST_COUNT
 from sparsemix._models.topics.word_prior import log_evidence_of_words
+from sparsemix._rows.blocks import spans
+from sparsemix._rows.documents import canonical
 from sparsemix._typing import RowsLike, Seed
 from sparsemix.topics._collapsed.collapsed_lda import CollapsedLDA
 from sparsemix.topics._edit.edited import (

@@ -2,10 +2,11 @@
 
 import numpy as np
 
-from sparsemix._engine.documents import DocumentMemory
-from sparsemix._engine.schedules import Batch, Memoized, Stochastic, rule_of
+from sparsemix._engine.schedules import Batch, Memoized, Stochastic
 from sparsemix._kernels.documents._docstep import MAX_SELECT
 from sparsemix._models.topics.variational_model import TopicModel
+from sparsemix._rows.documents import DocumentMemory
+from sparsemix._rows.rates import rule_of
 from sparsemix.topics import _start
 from sparsemix.topics._assemble import REMEMBERED_SHARE, counts_of_prior, priors, start_topics
 from sparsemix.topics._variational.collapsed_start import collapsed_topics

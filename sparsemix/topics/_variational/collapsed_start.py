@@ -2,13 +2,14 @@
 
 import numpy as np
 
-from sparsemix._engine.documents import DocumentMemory, Documents
 from sparsemix._engine.loop import run
 from sparsemix._engine.monitor import Monitor
-from sparsemix._engine.schedules import LearningRates, MiniEpochs
+from sparsemix._engine.schedules import MiniEpochs
 from sparsemix._models.topics.dense_sampler import DenseSampler
 from sparsemix._models.topics.gibbs_sampler import DENSE_SUMS, GibbsSampler
 from sparsemix._models.topics.stochastic_model import StochasticCollapsedModel
+from sparsemix._rows.documents import DocumentMemory, Documents
+from sparsemix._rows.rates import LearningRates
 from sparsemix.topics import _start
 from sparsemix.topics._assemble import REMEMBERED_SHARE
 from sparsemix.topics._stopping import n_averaged, n_epochs

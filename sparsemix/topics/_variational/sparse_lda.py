@@ -4,9 +4,9 @@ import numbers
 from typing import Any
 
 from sparsemix._compat import Interval, StrOptions
-from sparsemix._engine.documents import FirstDocuments
 from sparsemix._estimator.base import published
 from sparsemix._models.topics.variational_model import TopicModel
+from sparsemix._rows.documents import FirstDocuments
 from sparsemix._stats.prior_counts import PriorCounts
 from sparsemix._stats.suffstats import SufficientStatistics
 from sparsemix._stats.word_rows import WordRows

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from sparsemix._engine.threads import interrupts_wait
+from sparsemix._rows.threads import interrupts_wait
 
 pytestmark = pytest.mark.usefixtures("ctrl_c")
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from sparsemix._engine.documents import Documents
+from sparsemix._rows.documents import Documents
 
 COUNTS = sparse.random_array((40, 30), density=0.2, rng=np.random.default_rng(0), format="csr")
 COUNTS.data = np.ceil(4 * COUNTS.data)

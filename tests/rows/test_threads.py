@@ -9,10 +9,10 @@ import pytest
 from scipy import sparse
 from sparsemix._kernels.threads._wake_signal import WakeSignal
 
-from sparsemix._engine.blocks import same
-from sparsemix._engine.documents import Documents
-from sparsemix._engine.threads import Workers
 from sparsemix._kernels.documents import _memory
+from sparsemix._rows.blocks import same
+from sparsemix._rows.documents import Documents
+from sparsemix._rows.threads import Workers
 from sparsemix._stats.word_rows import GROUPS, ByWord
 
 

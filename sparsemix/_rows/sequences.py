@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sparsemix._engine.blocks import spans
 from sparsemix._kernels.skipgram import _positions
+from sparsemix._rows.blocks import spans
 
 # Tokens per tile; tiles per chunk, which are distributed among threads.
 TILE_TOKENS = 1 << 12
