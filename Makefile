@@ -14,7 +14,7 @@ ifeq ($(shell command -v $(firstword $(CC))),)
 $(error there is no C compiler '$(firstword $(CC))', which the kernels need (Debian: apt install gcc libc6-dev, macOS: xcode-select --install))
 endif
 
-.PHONY: demo kernels test test-all costs cpus seeds bounds plain sanitize faults fuzz mutants kills large all-cases nightly compare evidence evidence-quick figures picture lint dist wheel doc examples clean
+.PHONY: demo kernels test test-all costs cpus seeds bounds plain sanitize faults fuzz mutants kills large all-cases nightly compare gate evidence evidence-quick figures picture lint dist wheel doc examples clean
 
 demo: $(VENV)/.demo
 	$(BIN)/sparsemix demo
@@ -113,6 +113,10 @@ nightly:
 # Seconds, memory and scores of this folder beside those of another revision: make compare BASE=main
 compare: $(VENV)/.test
 	$(BIN)/python benchmarks/compare.py $(BASE)
+
+# Settings whose results have other bits than at another revision: make gate BASE=main ONLY=mixture/
+gate: $(VENV)/.test
+	$(BIN)/python tests/gate.py --base $(BASE) --files $(ONLY)
 
 # Every benchmark, ours and the peers that are installed: hours, or a tenth of each. DATA is a folder of corpora, which
 # may be missing; RECORD=1 keeps the results of a whole run.
