@@ -139,6 +139,7 @@ lint: $(VENV)/.test
 	$(BIN)/ruff check .
 	. $(BIN)/activate && cython-lint sparsemix  # it looks for pycodestyle on the path
 	$(BIN)/python benchmarks/readme.py --check
+	$(BIN)/python tests/way.py --check
 	$(BIN)/mypy
 	$(BIN)/zizmor --offline --quiet --persona auditor .github
 
