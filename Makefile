@@ -14,7 +14,7 @@ ifeq ($(shell command -v $(firstword $(CC))),)
 $(error there is no C compiler '$(firstword $(CC))', which the kernels need (Debian: apt install gcc libc6-dev, macOS: xcode-select --install))
 endif
 
-.PHONY: demo kernels test test-all costs cpus seeds bounds plain sanitize faults fuzz mutants kills large all-cases nightly compare evidence evidence-quick figures picture lint dist wheel doc examples clean
+.PHONY: demo kernels test test-all costs cpus seeds bounds plain sanitize faults fuzz mutants kills large all-cases nightly compare gate evidence evidence-quick figures picture lint dist wheel doc examples clean
 
 demo: $(VENV)/.demo
 	$(BIN)/sparsemix demo
@@ -114,6 +114,10 @@ nightly:
 compare: $(VENV)/.test
 	$(BIN)/python benchmarks/compare.py $(BASE)
 
+# Settings whose results have other bits than at another revision: make gate BASE=main ONLY=mixture/
+gate: $(VENV)/.test
+	$(BIN)/python tests/gate.py --base $(BASE) --files $(ONLY)
+
 # Every benchmark, ours and the peers that are installed: hours, or a tenth of each. DATA is a folder of corpora, which
 # may be missing; RECORD=1 keeps the results of a whole run.
 EVIDENCE = $(BIN)/python benchmarks/evidence.py $(if $(DATA),--data $(DATA)) $(if $(RECORD),--record)
@@ -135,6 +139,7 @@ lint: $(VENV)/.test
 	$(BIN)/ruff check .
 	. $(BIN)/activate && cython-lint sparsemix  # it looks for pycodestyle on the path
 	$(BIN)/python benchmarks/readme.py --check
+	$(BIN)/python tests/way.py --check
 	$(BIN)/mypy
 	$(BIN)/zizmor --offline --quiet --persona auditor .github
 
