@@ -24,3 +24,8 @@ def plans_of(patch, recipe_class):
 
     patch.setattr(recipe_class, "plan", plan)
     return made
+
+
+def takes_blocks(estimator):
+    """Whether ``blocks.fit`` takes an estimator."""
+    return hasattr(estimator, "_recipe") and hasattr(estimator._recipe(), "survey")

@@ -18,6 +18,7 @@ import test_fits_over_blocks
 import test_mixture_metrics
 import test_sklearn_checks
 import test_topic_metrics
+from plans import takes_blocks
 from sklearn.base import RegressorMixin
 
 import sparsemix
@@ -77,7 +78,7 @@ def test_every_estimator_is_in_every_list():
 
 def blocks_take():
     """The estimators that ``blocks.fit`` takes."""
-    return [cls for cls in ESTIMATORS if hasattr(cls, "_refuse_blocks") and hasattr(cls(), "partial_fit")]
+    return [cls for cls in ESTIMATORS if takes_blocks(cls())]
 
 
 def test_every_metric_is_in_every_list():

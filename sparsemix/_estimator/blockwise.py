@@ -25,31 +25,6 @@ from sparsemix._estimator.progress import EpochProgress, fingerprint, identity, 
 from sparsemix._rows.threads import Workers
 
 
-class HookRecipe:
-    """The recipe of an estimator whose learning is still hooks; goes with the last of them."""
-
-    def __init__(self, estimator):
-        self.estimator = estimator
-        self.rows, self.survey = estimator._weighted, estimator._survey
-        self.sample_size, self.sample, self.step_rows = estimator._start_size, estimator._whole, estimator._step_size
-        self.memory, self.refuse_blocks = estimator._row_memory, estimator._refuse_blocks
-        self.moments = getattr(estimator, "_moments", None)
-
-    def check(self, estimator, X, reset):
-        return estimator._check(X, reset)
-
-    def seen(self, model, rows, n_seen):
-        return self.estimator._view(model, rows, n_seen)
-
-    def fingerprints(self, rows):  # noqa: ARG002
-        return self.estimator._other_fingerprints()
-
-
-def recipe_of(estimator):
-    """The recipe of an estimator."""
-    return estimator._recipe() if hasattr(estimator, "_recipe") else HookRecipe(estimator)
-
-
 class Survey:
     """Result of the survey of all rows before learning: sums, size and checksum of every block, and forms of blocks.
 
@@ -115,13 +90,13 @@ class Job:
     ----------
     estimator : estimator
         Only its parameters and ``n_features_in_`` matter.
+    recipe : BlockRecipe
     data : sequence of blocks
     sample_weight : list of ndarray, one a block, or None
     """
 
-    def __init__(self, estimator, data, sample_weight):
-        self.estimator, self.data, self.sample_weight = estimator, data, sample_weight
-        self.recipe = recipe_of(estimator)
+    def __init__(self, estimator, recipe, data, sample_weight):
+        self.estimator, self.recipe, self.data, self.sample_weight = estimator, recipe, data, sample_weight
         self.first_rows = self.labels = self.form = None
         self._last = None, None
 
@@ -130,8 +105,7 @@ class Job:
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self.estimator, name):
                 setattr(shell, name, getattr(self.estimator, name))
-        hooked = isinstance(self.recipe, HookRecipe)
-        recipe = HookRecipe(shell) if hooked else replace(self.recipe, params=shell._params)
+        recipe = replace(self.recipe, params=shell._params)
         bare = {"estimator": shell, "recipe": recipe, "_last": (None, None), "data": None, "sample_weight": None}
         return vars(self) | bare
 
@@ -351,15 +325,14 @@ class LocalExecutor:
 def fit_blocks(estimator, executor, steps=None, checkpoint=None, checkpoint_every=1, resume="auto"):
     """Fit an additive estimator to the blocks of an executor's job."""
     job, recipe, monitor, params = executor.job, executor.job.recipe, make_monitor(estimator), estimator._params
-    hooked = isinstance(recipe, HookRecipe)
-
-    def salvage():
-        return estimator._publish(monitor) if hooked else publish(estimator, recipe, monitor)
-
-    with estimator._all_or_nothing(salvage), Workers(params.n_jobs) as workers:
+    with (
+        estimator._all_or_nothing(lambda: publish(estimator, recipe, monitor)),
+        Workers(params.n_jobs) as workers,
+    ):
         executor.workers = workers
         before = getattr(estimator, "_fitted", None) if params.warm_start else None
         job.read_first(reset=before is None)
+        recipe = job.recipe = recipe.prepared(estimator)
         survey = executor.over_blocks("survey")
         if not survey.n_rows:
             raise ValueError("data has no row of positive weight; give at least one")
@@ -383,10 +356,7 @@ def fit_blocks(estimator, executor, steps=None, checkpoint=None, checkpoint_ever
             prints = identity(estimator, data) | {"steps": repr(steps)}
             opened = CheckpointFolder(checkpoint, prints, checkpoint_every, resume)
         with opened as folder:
-            if hooked:
-                estimator._learn(monitor, rows, workers, before is not None, None, seeds, folder)
-            else:
-                learn(estimator, recipe, monitor, rows, workers, before, None, seeds, folder)
+            learn(estimator, recipe, monitor, rows, workers, before, None, seeds, folder)
     warn_unless_converged(estimator, monitor)
     return estimator
 

@@ -77,7 +77,10 @@ class Recipe(Protocol):
     # -- rows
 
     def check(self, estimator, X, reset):
-        """X as checked numbers; the only method that sees the estimator, for its names of features."""
+        """X as checked numbers; the estimator keeps the number and the names of its features."""
+
+    def prepared(self, estimator):
+        """This recipe once the features are known: with what was given in addition to the rows, checked."""
 
     def rows(self, X, sample_weight, part=False):
         """Rows of positive weight of checked X, which may be a part of all rows."""
@@ -150,8 +153,7 @@ def fit_rows(estimator, recipe, X, sample_weight, checkpoint=None, monitor=None)
         Workers(params.n_jobs) as workers,
     ):
         before = getattr(estimator, "_fitted", None) if params.warm_start else None
-        X = recipe.check(estimator, X, reset=before is None)
-        rows = recipe.rows(X, sample_weight)
+        recipe, X, rows = read(estimator, recipe, X, sample_weight, reset=before is None)
         warn_of_light_weights(rows.sample_weight)
         opened = nullcontext()
         if checkpoint is not None:
@@ -161,6 +163,13 @@ def fit_rows(estimator, recipe, X, sample_weight, checkpoint=None, monitor=None)
     warn_unless_converged(estimator, monitor)
     recipe.done(estimator, X)
     return estimator
+
+
+def read(estimator, recipe, X, sample_weight, reset, part=False):
+    """The recipe that knows the features, checked X, and its rows of positive weight."""
+    X = recipe.check(estimator, X, reset)
+    recipe = recipe.prepared(estimator)
+    return recipe, X, recipe.rows(X, sample_weight, part)
 
 
 def learn(estimator, recipe, monitor, rows, workers, before, X, seeds, folder):

@@ -61,16 +61,24 @@ class Parameters:
     Parameters
     ----------
     estimator : estimator
+    changes : dict, optional
+        Values in place of the estimator's.
     """
 
-    __slots__ = ("_estimator",)
+    __slots__ = ("_changes", "_estimator")
 
-    def __init__(self, estimator):
-        self._estimator = estimator
+    def __init__(self, estimator, changes=None):
+        self._estimator, self._changes = estimator, changes or {}
+
+    def changed(self, **changes):
+        """The same parameters but for these values."""
+        return Parameters(self._estimator, self._changes | changes)
 
     def __getattr__(self, name):
         if name.startswith("_"):  # copy and pickle look these up before __init__
             raise AttributeError(name)
+        if name in self._changes:
+            return self._changes[name]
         cls = type(self._estimator)
         if name in cls._parameter_constraints:
             return plain(getattr(self._estimator, name))

@@ -12,7 +12,7 @@ from sparsemix._estimator import row_memory
 from sparsemix._estimator.absent import check_continues
 from sparsemix._estimator.base import seeded
 from sparsemix._estimator.input.checks import warn_of_light_weights
-from sparsemix._estimator.learning import OF_FIT
+from sparsemix._estimator.learning import OF_FIT, read
 from sparsemix._estimator.parameters import plain
 from sparsemix._rows.rates import learning_rate, rule_of
 from sparsemix._rows.threads import Workers, interrupts_wait
@@ -47,7 +47,7 @@ def absorb_rows(estimator, recipe, X, sample_weight):
         first = not hasattr(estimator, "_fitted")
         if not first:
             check_continues(params, recipe.structure(estimator._fitted), "partial_fit", "call fit")
-        rows = recipe.rows(recipe.check(estimator, X, reset=first), sample_weight, part=not first)
+        recipe, _, rows = read(estimator, recipe, X, sample_weight, reset=first, part=not first)
         check_step_size(params, rows)
         if first:
             state, about = begin_stream(recipe, rows, workers)
@@ -116,8 +116,7 @@ def statistics_of(estimator, recipe, X, sample_weight, first_row=None, memory=No
     """Statistics of rows under the fitted model, which stays unchanged."""
     check_is_fitted(estimator)
     fitted, n_seen = estimator._fitted, estimator.n_samples_seen_
-    X = recipe.check(estimator, X, reset=False)
-    rows = recipe.rows(X, sample_weight, part=True)
+    recipe, X, rows = read(estimator, recipe, X, sample_weight, reset=False, part=True)
     place = X.shape[0], first_number(recipe, n_seen) if first_row is None else plain(first_row)
     row_memory.check_place(*place)
     if memory is not None:

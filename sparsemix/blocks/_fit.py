@@ -2,7 +2,7 @@
 
 import numbers
 from collections.abc import Sequence
-from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 from sparsemix._estimator.additive import Additive
@@ -115,23 +115,15 @@ def fit(
     check_timeout(worker_timeout)
     estimator._validate_params()
     data = as_blocks(data)
-    job = Job(estimator, data, weights_of(sample_weight, data))
-    hooked = hasattr(estimator, "_watched_by")
-    with estimator._watched_by(validation_data) if hooked else unwatched(job, validation_data):
-        job.recipe.refuse_blocks()
-        if client is None:
-            return fit_blocks(estimator, LocalExecutor(job), steps, checkpoint, checkpoint_every, resume)
-        from sparsemix.blocks._cluster import DaskExecutor  # Dask is imported only if there is a client
+    recipe = recipe_of(estimator, validation_data)
+    recipe.refuse_blocks()
+    job = Job(estimator, recipe, data, weights_of(sample_weight, data))
+    if client is None:
+        return fit_blocks(estimator, LocalExecutor(job), steps, checkpoint, checkpoint_every, resume)
+    from sparsemix.blocks._cluster import DaskExecutor  # Dask is imported only if there is a client
 
-        with cancellation_named(CLOSED), DaskExecutor(job, client, worker_timeout) as executor:
-            return fit_blocks(estimator, executor, steps, checkpoint, checkpoint_every, resume)
-
-
-@contextmanager
-def unwatched(job, validation_data):
-    if validation_data is not None:
-        raise TypeError(f"{type(job.estimator).__name__} does not use validation_data; leave it out")
-    yield
+    with cancellation_named(CLOSED), DaskExecutor(job, client, worker_timeout) as executor:
+        return fit_blocks(estimator, executor, steps, checkpoint, checkpoint_every, resume)
 
 
 CLOSED = "client was closed or restarted during the call; open a new Client and call again"
@@ -153,10 +145,20 @@ INSTEAD = {
 }
 
 
+def recipe_of(estimator, validation_data):
+    """The recipe of an estimator that may score documents held out."""
+    recipe = estimator._recipe()
+    if validation_data is None:
+        return recipe
+    if not hasattr(recipe, "validation"):
+        raise TypeError(f"{type(estimator).__name__} does not use validation_data; leave it out")
+    return replace(recipe, validation=validation_data)
+
+
 def check_estimator(estimator):
     """Raise for estimators without statistics that can be added over blocks."""
     name = type(estimator).__name__
-    if not isinstance(estimator, Additive) and not hasattr(estimator, "_refuse_blocks"):
+    if not isinstance(estimator, Additive) or not hasattr(estimator._recipe(), "refuse_blocks"):
         instead = next((INSTEAD[cls.__name__] for cls in type(estimator).__mro__ if cls.__name__ in INSTEAD), None)
         remedy = "a mixture, SparseLDA or SparseSCVB0LDA" if instead is None else instead
         raise TypeError(f"{name} cannot be fitted to blocks, because its statistics cannot be added; use {remedy}")

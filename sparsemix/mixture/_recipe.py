@@ -57,6 +57,9 @@ class GaussianRecipe:
         dtype = None if first else estimator._fitted.model.dtype
         return check_rows(estimator, X, reset=reset, dtype=dtype, missing=True)
 
+    def prepared(self, estimator):  # noqa: ARG002
+        return self
+
     def rows(self, X, sample_weight, part=False):
         background = check_background(self.background)
         labels = None if self.labels is None else check_labels(self.labels, len(X))

@@ -36,6 +36,8 @@ LEAST_OF_PRIOR = 2.0
 class FittedSkipGram(FittedTopics):
     """Model and statistics of a completed step."""
 
+    counts_rows = "documents"  # the mass is of positions
+
     def __init__(self, model, stats):
         super().__init__(model.renewed(0), stats)  # drops the tables of the sampler
 

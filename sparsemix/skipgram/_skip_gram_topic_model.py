@@ -12,13 +12,15 @@ from sparsemix._compat import FitObserver, Interval, StrOptions, _fit_context, w
 from sparsemix._engine.monitor import Monitor
 from sparsemix._engine.sweeps import Mean, Sweeps, burn_in_of, run
 from sparsemix._estimator.absent import NO_BOUND, Absent
+from sparsemix._estimator.additive import Additive
 from sparsemix._estimator.base import published
-from sparsemix._estimator.hooked import OF_FIT, AdditiveEstimator, FitSetup
 from sparsemix._estimator.input.checks import POSITIVE, STEP_SIZE, Several
+from sparsemix._estimator.learning import OF_FIT, fit_rows, read
+from sparsemix._estimator.streams import absorb_rows, statistics_of
 from sparsemix._typing import ArrayLike, Folder, RowsLike, Seed, Weights
 from sparsemix.skipgram import _assemble
-from sparsemix.skipgram._input import check_sequences
 from sparsemix.skipgram._predict import FittedSkipGram, SkipGramPredictMixin, warn_if_worse_than_unigrams
+from sparsemix.skipgram._recipe import SkipGramRecipe
 from sparsemix.topics._parameters import MINI_EPOCH, OF_STEPS
 
 ANNEALING = Several(
@@ -38,7 +40,7 @@ def learns_by_steps(estimator):
 
 
 # Half of this file is the docstring, which is the manual of the class.
-class SkipGramTopicModel(SkipGramPredictMixin, AdditiveEstimator):
+class SkipGramTopicModel(SkipGramPredictMixin, Additive):
     """Topics and interpretable word vectors from word sequences: the mixed membership skip-gram topic model.
 
     Every word has a distribution over topics, and every topic a distribution over the words of its contexts ([1]_,
@@ -201,12 +203,8 @@ class SkipGramTopicModel(SkipGramPredictMixin, AdditiveEstimator):
     }
     # Type of counts and inference tables; test oracles set float64.
     _table_dtype = np.float32
-    _stream_first_passes = 5
-    _fitted_class = FittedSkipGram
     lower_bound_, lower_bounds_ = Absent(NO_BOUND), Absent(NO_BOUND)
     topic_names_ = Absent("only seeds in topic_word_prior of SparseSCVB0LDA and its siblings name topics")
-    _numbers_go_on = True
-    _rows_statistic = "documents"  # "mass" counts positions
 
     def __init__(
         self,
@@ -285,7 +283,7 @@ class SkipGramTopicModel(SkipGramPredictMixin, AdditiveEstimator):
         """
         params = self._params
         if params.inference == "scvb0":
-            return self._fit(X, sample_weight, checkpoint)
+            return fit_rows(self, self._recipe(), X, sample_weight, checkpoint)
         if checkpoint is not None:
             raise ValueError(f'inference="{params.inference}" has no checkpoints; use inference="scvb0"')
         if sample_weight is not None:
@@ -324,7 +322,7 @@ class SkipGramTopicModel(SkipGramPredictMixin, AdditiveEstimator):
         ValueError
             As ``fit``, or if ``n_components`` changed since the last call. A failed call leaves the model unchanged.
         """
-        return self._partial_fit(X, sample_weight)
+        return absorb_rows(self, self._recipe(), X, sample_weight)
 
     @available_if(learns_by_steps)
     def expected_stats(
@@ -353,9 +351,9 @@ class SkipGramTopicModel(SkipGramPredictMixin, AdditiveEstimator):
             ``stats["word_topic"]`` and ``stats["input_topic"]`` (V, K), sparse counts of context words and of input
             words; ``"count"`` (K,), the sums of the former; ``"mass"``, the number of positions.
         """
-        return self._expected_stats(X, sample_weight, first_row, memory)
+        return statistics_of(self, self._recipe(), X, sample_weight, first_row, memory)
 
-    update_from_stats = available_if(learns_by_steps)(AdditiveEstimator.update_from_stats)
+    update_from_stats = available_if(learns_by_steps)(Additive.update_from_stats)
 
     @published
     def acceptance_rate_(self):
@@ -363,40 +361,8 @@ class SkipGramTopicModel(SkipGramPredictMixin, AdditiveEstimator):
         proposed, accepted = self._fitted_part("stats")["proposals"]
         return float(accepted / proposed) if proposed else float("nan")
 
-    # -- inside a fit or a stream
-
-    def _read(self, X, sample_weight, reset, may_be_empty=False):
-        n_words = self._params.n_words if reset else self.n_features_in_
-        X, least = check_sequences(self, X, n_words)
-        if reset:
-            self.n_features_in_ = max(1, least) if n_words is None else n_words
-        return X, _assemble.weighted_sequences(X, self.n_features_in_, sample_weight, self._params.window, may_be_empty)
-
-    def _begin_fit(self, documents, rng, workers, warm):  # noqa: ARG002
-        params = self._params
-        documents.memory = _assemble.make_memory()
-        model = _assemble.make_model(params, documents.n_words, float(len(documents)), self._table_dtype)
-        if warm:
-            stats = _assemble.continued(params, model, self._fitted, documents)
-        else:
-            stats = _assemble.make_start(params, model, documents, rng)
-        return FitSetup(documents, model, stats, _assemble.make_schedule(params, documents, rng, stats))
-
-    def _begin_stream(self, documents, rng, workers):  # noqa: ARG002
-        params = self._params
-        model = _assemble.make_model(params, documents.n_words, params.total_samples, self._table_dtype)
-        return FitSetup(documents, model, _assemble.make_start(params, model, documents, rng, streaming=True))
-
-    def _view(self, model, documents, n_seen):
-        params = self._params
-        model = model.renewed(n_seen)
-        model.n_documents = params.total_samples
-        if params.total_samples is not None:  # a previous fit has cooled the model
-            model.n_visited += getattr(self, "n_iter_", 0) * params.total_samples
-        return model, documents
-
-    def _row_memory(self, model, n_rows, first_row):  # noqa: ARG002
-        return _assemble.make_memory()  # tiles are identified by their row numbers
+    def _recipe(self):
+        return SkipGramRecipe(self._params, self._table_dtype)
 
     # -- sweeps
 
@@ -404,7 +370,7 @@ class SkipGramTopicModel(SkipGramPredictMixin, AdditiveEstimator):
         params = self._params
         fits, started = [], time.perf_counter()
         with self._all_or_nothing(lambda: self._publish_sweeps(fits)):
-            X, documents = self._read(X, None, reset=True)
+            _, X, documents = read(self, self._recipe(), X, None, reset=True)
             seed = check_random_state(params.random_state).randint(2**31 - 1)
             observer = FitObserver(self, params.max_iter, self._attributes_of_sweeps, X)
             model = _assemble.make_sweep_model(params, self.n_features_in_, seed, self._table_dtype)
@@ -420,11 +386,8 @@ class SkipGramTopicModel(SkipGramPredictMixin, AdditiveEstimator):
                 monitor.step(stats, model)  # the initialisation is the result
             self._publish_sweeps(fits)
             observer.finish()
-        self._check_fit(X)
-        return self
-
-    def _check_fit(self, X):
         warn_if_worse_than_unigrams(self, X, self.n_iter_)
+        return self
 
     def _attributes_of_sweeps(self, monitor):
         return {

@@ -33,12 +33,14 @@ class Evaluation:
 
     Parameters
     ----------
-    estimator : estimator
-        Has ``_fitted_class``, ``n_jobs`` and ``verbose``.
     monitor : Monitor
         Of this fit.
     observer : object
         The wrapped observer; its ``begin`` and ``end`` are still called.
+    params : Parameters
+        Has ``n_jobs`` and ``verbose``.
+    fitted_class : type
+        Of the published state.
     held_out : CSR array
         Documents for the score.
     learned : CSR array
@@ -51,8 +53,10 @@ class Evaluation:
         Maps the number of epochs to the number of averaged epochs that follow.
     """
 
-    def __init__(self, estimator, monitor, observer, held_out, learned, stops, least, n_averaged_after):
-        self.params, self.fitted_class, self.observer = estimator._params, estimator._fitted_class, observer
+    def __init__(
+        self, monitor, observer, params, fitted_class, held_out, learned, stops, least, n_averaged_after
+    ):  # fmt: skip
+        self.params, self.fitted_class, self.observer = params, fitted_class, observer
         self.monitor, self.held_out, self.learned = monitor, held_out, learned
         self.stops, self.n_averaged_after = stops, n_averaged_after
         self.rule = StoppingRule(least, held_out.shape[0])

@@ -25,6 +25,7 @@ class FittedTopics:
 
     shared = False  # whether other objects may hold the same statistics
     linear = False  # how ``table`` is used in inference
+    counts_rows = "mass"
 
     def __init__(self, model, stats):
         self.model = copy(model)  # the original may be changed by further steps
@@ -101,6 +102,8 @@ class FittedCollapsedTopics(FittedTopics):
 
 class FittedCounts(FittedCollapsedTopics):
     """Fitted topics with a background count that all words and topics share."""
+
+    counts_rows = "documents"  # the mass is of tokens
 
     def __init__(self, model, stats):
         super().__init__(model.renewed(0), stats)  # drops the tables of the sampler

@@ -18,7 +18,7 @@ from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from sparsemix.topics._collapsed import sparse_hdp, unseen_documents
+from sparsemix.topics._collapsed import hdp_recipe, unseen_documents
 from sparsemix.topics._fitted import FittedCounts
 
 callback = pytest.importorskip("sklearn.callback", reason="callbacks came with scikit-learn 1.9")
@@ -67,7 +67,7 @@ def test_callback_may_stop_the_fit(case, monkeypatch):
 def test_callback_that_fails_later_leaves_the_last_epoch(case, monkeypatch):
     monkeypatch.setattr(unseen_documents, "SHARE", 0.0)  # else the first epochs depend on the number of all
     # merges of topics are made at the end of a whole fit only
-    monkeypatch.setattr(sparse_hdp, "merged_topics", lambda fit, *_: FittedCounts(fit.model, fit.stats))
+    monkeypatch.setattr(hdp_recipe, "merged_topics", lambda fit, *_: FittedCounts(fit.model, fit.stats))
     rows = case.data.rows
     for call, n_passes in ((("end pass", 2), 2), (("begin pass", 3), 2)):
         recorder = Recorder(fail_in=call)

@@ -23,7 +23,7 @@ from sequence_cases import n_positions
 from sklearn.exceptions import ConvergenceWarning
 
 from sparsemix._models.topics.stochastic_model import StochasticCollapsedModel
-from sparsemix.topics import _additive_topics
+from sparsemix.topics import _plan
 
 pytestmark = few_epochs
 ADDITIVE = with_methods("update_from_stats")
@@ -124,7 +124,7 @@ def test_absence_of_convergence_is_warned_of_where_it_was_asked_for(case):
 @over(ADDITIVE)
 @pytest.mark.parametrize("total_samples", [None, 1000])
 def test_partial_fit_is_statistics_and_a_step(case, total_samples, monkeypatch):
-    monkeypatch.setattr(_additive_topics, "MOST_ENTRIES", 0)  # else topics may be initialised again
+    monkeypatch.setattr(_plan, "MOST_ENTRIES", 0)  # else topics may be initialised again
     rows, n = case.data.rows, case.data.rows.shape[0]
     est = case.make(total_samples=total_samples).partial_fit(rows[:30])
     other = copy.deepcopy(est)

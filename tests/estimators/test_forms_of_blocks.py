@@ -14,7 +14,6 @@ from test_input_forms import numbers_of, some, takes_sparse
 from test_wrong_input import refused
 
 from sparsemix import SparseGaussianMixture, SparseLDA, SparseVonMisesFisherMixture, blocks
-from sparsemix._estimator.blockwise import recipe_of
 from sparsemix._estimator.input.forms import is_frame
 
 pytestmark = few_epochs
@@ -26,7 +25,7 @@ EVERY = 4
 def takes_blocks(case):
     """Whether ``blocks.fit`` takes the estimator under these settings."""
     try:
-        recipe_of(case.estimator).refuse_blocks()
+        case.estimator._recipe().refuse_blocks()
     except (AttributeError, ValueError):
         return False
     return getattr(case.estimator, "early_stopping", None) is None

@@ -24,7 +24,7 @@ from interruptions import at_call, ctrl_c_at, fail_at, fail_when
 from sparsemix._engine import schedules
 from sparsemix._engine.monitor import Monitor
 from sparsemix.clusters import _gibbs_nggp_mixture, _streaming_nggp_mixture
-from sparsemix.topics._collapsed import sparse_hdp, unseen_documents
+from sparsemix.topics._collapsed import hdp_recipe, unseen_documents
 from sparsemix.topics._fitted import FittedCounts
 
 pytestmark = few_epochs
@@ -88,7 +88,7 @@ def test_interrupt_leaves_the_last_completed_epoch(case, monkeypatch):
     rows = case.data.rows
     monkeypatch.setattr(unseen_documents, "SHARE", 0.0)  # else the first epochs depend on the number of all
     # merges of topics are made at the end of a whole fit only
-    monkeypatch.setattr(sparse_hdp, "merged_topics", lambda fit, *_: FittedCounts(fit.model, fit.stats))
+    monkeypatch.setattr(hdp_recipe, "merged_topics", lambda fit, *_: FittedCounts(fit.model, fit.stats))
     calls = calls_of(case, case.steps[0], monkeypatch, 2)
     est = case.with_epochs(9).fit(case.data.other)
     interrupted(case, est, rows, monkeypatch, case.steps[0], calls + 1)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from estimator_cases import QUICK, with_weights
 from fitted import few_epochs
+from plans import takes_blocks
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
@@ -124,7 +125,7 @@ def mini_epochs(case):
 def calls_of(case):
     """The calls that take weights."""
     calls = [call for call in ("fit", "partial_fit") if case.can(call)]
-    by_blocks = "partial_fit" in calls and case.can("_refuse_blocks") and not mini_epochs(case)
+    by_blocks = "partial_fit" in calls and takes_blocks(case.estimator) and not mini_epochs(case)
     return [*calls, "blocks"] if by_blocks else calls
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from estimator_cases import CASES, CLASSES, FIRST, over
 from fitted import assert_same_bits, few_epochs
+from plans import takes_blocks
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
@@ -97,7 +98,7 @@ def test_learning_reads_parameters_after_conversion_only(case):
         for ours, theirs in zip(est.sample(5), plain.sample(5), strict=True):
             np.testing.assert_array_equal(ours, theirs)
     assert all(getattr(est, name) is value for name, value in given.items())
-    if case.can("_refuse_blocks") and case.data.kind != "words" and est._params.learning_method != "online":
+    if takes_blocks(case.estimator) and case.data.kind != "words" and est._params.learning_method != "online":
         est, plain = (blocks.fit(one, [rows[:20], rows[20:]]) for one in (clone(est), clone(plain)))
         assert_same_bits(est, plain, rows)
 

@@ -11,6 +11,7 @@ from fitted import assert_same, attributes
 from fuzz_arrays import draw_arrays
 from fuzz_data import draw_counts, draw_flags, draw_rows, draw_sequences, draw_weights, dressed
 from fuzz_parameters import draw_parameters
+from plans import takes_blocks
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
@@ -24,7 +25,7 @@ from sparsemix import (
     blocks,
 )
 
-BY_BLOCKS = [cls for cls in CLASSES if hasattr(cls, "_refuse_blocks") and hasattr(cls(), "partial_fit")]
+BY_BLOCKS = [cls for cls in CLASSES if takes_blocks(cls())]
 CLEAR = (ValueError, TypeError, NotFittedError)
 # Documented to be NaN where nothing was proposed or compared, or infinite where no number is large enough.
 MAY_BE_NAN = ("r_hat_", "acceptance_rate_", "restart_acceptance_", "u_")

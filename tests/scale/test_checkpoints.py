@@ -29,6 +29,7 @@ from sparsemix._estimator import checkpoints as folders
 from sparsemix._estimator.encoding import MOVED, Decoder, Encoder, named
 from sparsemix._estimator.progress import Progress, identity
 from sparsemix.datasets import make_skip_gram
+from sparsemix.topics._variational.recipe import VariationalRecipe
 
 pytestmark = few_epochs
 ADDITIVE = with_methods("update_from_stats")
@@ -110,7 +111,7 @@ def test_a_fit_that_has_ended_is_read_back_and_may_continue(tmp_path, monkeypatc
         return SparseLDA(K, n_nonzero=2, **params)
 
     whole = make().fit(X, checkpoint=tmp_path)
-    monkeypatch.setattr(SparseLDA, "_begin_fit", None)  # neither a start nor an epoch
+    monkeypatch.setattr(VariationalRecipe, "plan", None)  # neither a start nor an epoch
     assert_same_bits(whole, make(n_jobs=2).fit(X, checkpoint=tmp_path), X)
     more = make(max_iter=6).fit(X, checkpoint=tmp_path)
     assert more.n_iter_ == 6

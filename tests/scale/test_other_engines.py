@@ -73,7 +73,7 @@ def test_two_methods_make_an_executor(name, weighted, pool):
     """Births, learned priors, remembered documents and candidates; with weights, some zero."""
     est, X = clone(CASES[name]), rows_for(CASES[name])
     weights = [np.arange(part.shape[0]) % 3 * 0.5 for part in cut(X)] if weighted else None
-    job = Job(est, as_blocks(cut(X)), weights)
+    job = Job(est, est._recipe(), as_blocks(cut(X)), weights)
     fit_blocks(est, PoolExecutor(job, pool))
     assert_same_bits(blocks.fit(clone(est), cut(X), sample_weight=weights), est, X)
 

@@ -35,7 +35,7 @@ def test_frequencies_score_every_context_word(documents):
         warnings.simplefilter("error")
         est = SkipGramTopicModel(2, n_words=40, window=3, max_iter=5, random_state=0).fit(documents)
     totals = np.bincount(np.concatenate(documents), minlength=40)
-    X = est._read(documents, None, reset=False)[0]
+    X = est._recipe().check(est, documents, reset=False)
     assert unigram_score(est, X, totals) == pytest.approx(slow_unigram_score(documents, 3), rel=1e-9)
     one = SkipGramTopicModel(1, n_words=40, window=3, max_iter=5, random_state=0, topic_word_prior=1e-6).fit(documents)
     assert unigram_score(one, X, totals) == pytest.approx(one.score(documents), abs=0.02)
@@ -44,7 +44,7 @@ def test_frequencies_score_every_context_word(documents):
 @pytest.mark.parametrize("inference", ["scvb0", "gibbs"])
 def test_topics_of_other_words_warn(documents, inference):
     est = SkipGramTopicModel(2, n_words=40, window=3, max_iter=5, random_state=0, inference=inference).fit(documents)
-    swapped = est._read([[39 - word for word in d] for d in documents], None, reset=False)[0]
+    swapped = est._recipe().check(est, [[39 - word for word in d] for d in documents], reset=False)
     with pytest.warns(UserWarning, match=r"predict context words worse \(-\d.*lower n_components"):
         warn_if_worse_than_unigrams(est, swapped, 5)
     with warnings.catch_warnings():

@@ -14,7 +14,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sparsemix import SparseHDP, blocks
 from sparsemix._models.topics.hdp_model import gains_of_documents, next_gamma
 from sparsemix._rows.documents import DocumentBlock
-from sparsemix.topics._collapsed import merges, sparse_hdp
+from sparsemix.topics._collapsed import hdp_recipe, merges
+from sparsemix.topics._collapsed.hdp_recipe import HDPRecipe
 from sparsemix.topics._collapsed.merges import best_pairs
 from sparsemix.topics._edit.reduce import Clusters
 
@@ -210,7 +211,7 @@ def test_an_interrupted_short_fit_is_published(few, monkeypatch):
     def interrupt(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(sparse_hdp, "merged_topics", interrupt)
+    monkeypatch.setattr(hdp_recipe, "merged_topics", interrupt)
     est = SparseHDP(40, random_state=0)
     with pytest.raises(KeyboardInterrupt):
         est.fit(few)
@@ -220,7 +221,7 @@ def test_an_interrupted_short_fit_is_published(few, monkeypatch):
 
 def test_a_fit_that_continues_makes_no_short_fits(few, tmp_path, monkeypatch):
     fit = SparseHDP(40, max_iter=6, n_averaged_iter=2, random_state=0).fit(few, checkpoint=tmp_path)
-    monkeypatch.setattr(SparseHDP, "_n_first", None)
+    monkeypatch.setattr(HDPRecipe, "_n_first", None)
     again = SparseHDP(40, max_iter=6, n_averaged_iter=2, random_state=0).fit(few, checkpoint=tmp_path)
     assert_array_equal(again.components_, fit.components_)
 

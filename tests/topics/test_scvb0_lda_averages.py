@@ -11,6 +11,7 @@ from sparsemix._rows.rates import learning_rate
 from sparsemix._stats.suffstats import SufficientStatistics
 from sparsemix.datasets import make_sparse_lda
 from sparsemix.topics._collapsed import assemble_stochastic
+from sparsemix.topics._collapsed.plan import averaged_of
 
 pytestmark = pytest.mark.usefixtures("no_dense_batches")
 K, V = 4, 25
@@ -49,20 +50,21 @@ def test_part_of_an_epoch_is_averaged():
     np.testing.assert_allclose(stats["count"], (held * before + 4.0 * (sums[2] + sums[3])) / (held + 2), rtol=1e-12)
 
 
-def of_length(length):
-    return Documents(sparse.csr_array(np.full((2, 1), float(length))), None, np.float32)
+def averaged(n_epochs, length, **params):
+    documents = Documents(sparse.csr_array(np.full((2, 1), float(length))), None, np.float32)
+    return averaged_of(SparseSCVB0LDA(K, **params)._params, n_epochs, documents)
 
 
 def test_default_follows_the_epochs():
     """Short fits average a part of their steps, which falls with the length of short documents."""
     for max_iter, n in ((5, 2), (10, 4), (20, 9), (50, 10)):
-        assert SparseSCVB0LDA(K)._n_averaged(max_iter, of_length(20)) == n
+        assert averaged(max_iter, 20) == n
     for length, shares in ((120, (0.5, 1, 1, 2)), (60, (0.5, 1, 1, 2)), (6, (0.05, 0.1, 0.15, 0.2))):
-        found = [SparseSCVB0LDA(K)._n_averaged(n, of_length(length)) for n in (1, 2, 3, 4)]
+        found = [averaged(n, length) for n in (1, 2, 3, 4)]
         np.testing.assert_allclose(found, shares)
-    assert SparseSCVB0LDA(K, n_averaged_iter=30)._n_averaged(20, of_length(20)) == 30
+    assert averaged(20, 20, n_averaged_iter=30) == 30
     for params in ({"learning_method": "memoized"}, {"mini_epoch": (50, 5)}):
-        assert SparseSCVB0LDA(K, **params)._n_averaged(20, of_length(20)) == 0
+        assert averaged(20, 20, **params) == 0
 
 
 @pytest.mark.parametrize("first", [1, 3])

@@ -128,9 +128,8 @@ def test_default_start_is_so_many_minibatches(n_components, params, n_first, mon
     monkeypatch.setattr(assemble_stochastic, "START_BATCHES", START_BATCHES)
     est = SparseSCVB0LDA(n_components, max_iter=1, random_state=0, **params)
     documents = Documents(sparse.csr_array(documents_of(3200, 40)))
-    documents.memory = est._make_memory()
     with Workers(1) as workers:
-        model = est._begin_fit(documents, np.random.default_rng(0), workers, warm=False).model
+        model = est._recipe().plan(documents, np.random.default_rng(0), workers).model
     assert model.n_first == n_first
 
 
@@ -144,9 +143,8 @@ def test_default_minibatches_are_joined_where_an_epoch_has_many(n_components, n_
     """Within the tokens of a topic, and 64 steps an epoch."""
     documents = Documents(sparse.csr_array(documents_of(n_documents, n_tokens)))
     est = SparseSCVB0LDA(n_components, random_state=0, **params)
-    documents.memory = est._make_memory()
     with Workers(1) as workers:
-        begin = est._begin_fit(documents, np.random.default_rng(0), workers, warm=False)
+        begin = est._recipe().plan(documents, np.random.default_rng(0), workers)
     assert begin.schedule.together == together
     assert begin.model.step_rows == (together * 500 if together > 1 else 0)
 

@@ -1,5 +1,6 @@
 """SparseSCVB0LDA against a plain twin of whole fits, and what its steps, samples and memories keep."""
 
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -22,6 +23,7 @@ from sparsemix._stats.word_rows import WordRows
 from sparsemix.datasets import make_bars, make_sparse_lda
 from sparsemix.metrics import align_topics
 from sparsemix.topics._collapsed import assemble_stochastic
+from sparsemix.topics._collapsed.recipe import CollapsedRecipe
 
 K, V, N = 4, 25, 60
 X = sparse.csr_array(
@@ -39,6 +41,20 @@ ALPHA, BETA = np.array([0.3, 0.1, 0.2, 0.15]), 0.05
 BY_TOPIC = BETA + np.random.default_rng(4).gamma(0.3, 3.0, size=(K, V))
 
 
+@dataclass(frozen=True)
+class NotedRecipe(CollapsedRecipe):
+    """Its plans have the memory of an estimator, which notes them."""
+
+    estimator: object = None
+
+    def plan(self, *arguments):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(assemble_stochastic, "make_memory", self.estimator.new_memory)
+            made = super().plan(*arguments)
+        self.estimator.note(made.schedule)
+        return made
+
+
 class ExactLDA(SparseSCVB0LDA):
     """Tables in double precision; what the schedule does is noted.
 
@@ -47,8 +63,13 @@ class ExactLDA(SparseSCVB0LDA):
 
     _table_dtype = np.float64
 
-    def _make_schedule(self, documents, rng, initial):
-        schedule = super()._make_schedule(documents, rng, initial)
+    def _recipe(self, validation=None):
+        return NotedRecipe(self._params, self._table_dtype, validation, self)
+
+    def new_memory(self):
+        return DocumentMemory(assemble_stochastic.REMEMBERED_SHARE)
+
+    def note(self, schedule):
         self.schedule_, self.visits_, self.sums_ = schedule, [], []
         batches, absorb = schedule.batches, schedule.absorb
 
@@ -63,7 +84,6 @@ class ExactLDA(SparseSCVB0LDA):
             return stats
 
         schedule.batches, schedule.absorb = noted_batches, noted_absorb
-        return schedule
 
 
 def plain(stats):
@@ -290,7 +310,7 @@ class NotedMemory(DocumentMemory):
 class NotedLDA(ExactLDA):
     """``memory_`` is what documents were remembered in."""
 
-    def _make_memory(self):
+    def new_memory(self):
         self.memory_ = NotedMemory()
         return self.memory_
 
@@ -377,8 +397,8 @@ def test_statistics_are_the_sum_of_the_memo(sampler):
     """This holds after every batch from the end of the first epoch on."""
 
     class Memo(ExactLDA):
-        def _make_schedule(self, documents, rng, initial):
-            schedule = super()._make_schedule(documents, rng, initial)
+        def note(self, schedule):
+            super().note(schedule)
             absorb, self.memos_ = schedule.absorb, []
 
             def noted(stats, new):
@@ -387,7 +407,6 @@ def test_statistics_are_the_sum_of_the_memo(sampler):
                 return stats
 
             schedule.absorb = noted
-            return schedule
 
     est = lda(Memo, sampler=sampler, batch_size=7).fit(X)
     assert len(est.memos_) == 36
@@ -442,7 +461,7 @@ SAMPLES = [16, 64, 256, 1024]
 class StartedLDA(ExactLDA):
     """Documents begin with given counts, as if they had been visited before."""
 
-    def _make_memory(self):
+    def new_memory(self):
         memory = DocumentMemory(0.0)
         rng = np.random.default_rng(5)
         shares = rng.dirichlet(np.full(K, 0.5), size=N)

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from plans import plans_of
 from scipy import sparse
 from scipy.special import psi
 from seeds import one_of_three
@@ -17,6 +18,8 @@ from sparsemix._kernels.documents import _special
 from sparsemix._models.topics.covariates.regression_model import RegressionModel
 from sparsemix._models.topics.token_topics import TokenTopics
 from sparsemix.topics import merge_topics
+from sparsemix.topics._collapsed import plan
+from sparsemix.topics._covariates.recipe import RegressionRecipe
 
 K, V, N = 4, 60, 800
 COEF = np.array([[1.5, 0.0], [-1.0, 0.5], [0.0, -0.8], [0.3, 0.4]])
@@ -41,7 +44,7 @@ def frozen(monkeypatch):
     """Coefficients stay at their first values."""
     monkeypatch.setattr(RegressionModel, "_learn_doc_topic_prior", lambda *_: None)
     monkeypatch.setattr(RegressionModel, "learn_prior_mass", lambda *_: None)
-    monkeypatch.setattr(SparseDMR, "_leave_out", lambda *_: None)
+    monkeypatch.setattr(plan, "with_unseen", lambda _, made, *__: made)
     monkeypatch.setattr(SparseDMR, "_table_dtype", np.float64)
     monkeypatch.setattr(SparseSCVB0LDA, "_table_dtype", np.float64)
 
@@ -110,17 +113,11 @@ def test_sums_of_tables_equal_the_twin():
             _special.sum_tables(*given, wrong, found)
 
 
-def test_counts_of_a_visit_are_those_of_its_documents():
+def test_counts_of_a_visit_are_those_of_its_documents(monkeypatch):
     """Every document is counted once, with all of its tokens, however rows are batched."""
-    kept = {}
-
-    class Watched(SparseDMR):
-        def _begin_fit(self, *args):
-            kept["setup"] = super()._begin_fit(*args)
-            return kept["setup"]
-
-    Watched(K, max_iter=12, random_state=0, batch_size=37).fit(X, covariates=COVARIATES)
-    model = kept["setup"].model
+    made = plans_of(monkeypatch, RegressionRecipe)
+    SparseDMR(K, max_iter=12, random_state=0, batch_size=37).fit(X, covariates=COVARIATES)
+    model = made[0].model
     assert not model.sampled_unseen.keys() - model.sampled.keys()
     numbers = np.concatenate([numbers for numbers, _ in model.sampled.values()])
     np.testing.assert_array_equal(np.sort(numbers), np.arange(N))

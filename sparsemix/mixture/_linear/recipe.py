@@ -34,6 +34,9 @@ class LinearRecipe:
     def check(self, estimator, X, reset):
         return self.likelihood.check(estimator, X, reset)
 
+    def prepared(self, estimator):  # noqa: ARG002
+        return self
+
     def rows(self, X, sample_weight, part=False):
         X, sample_weight, kept = of_positive_weight(X, sample_weight, part)
         if kept is None and sample_weight is not None and (sample_weight == 1.0).all():

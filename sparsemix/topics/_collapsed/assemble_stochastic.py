@@ -142,13 +142,6 @@ def move_last_passes(schedule, n_averaged, max_iter):
         schedule.last_warm, schedule.last_step, schedule.count = last_warm, None, None
 
 
-def prepare_first_passes(params, begin, rng, n_passes):
-    """Set batches for the first block of a stream, as in a fit; visits are dense in the first half of the epochs."""
-    begin.rows.memory = make_memory()
-    begin.schedule = make_schedule(params, begin.rows, rng, begin.stats, np.inf)
-    begin.model.n_first = min(begin.model.n_first, n_passes * len(begin.rows) / 2)
-
-
 def make_memory():
     """Memory of the documents' topics."""
     return DocumentMemory(REMEMBERED_SHARE)

@@ -1,46 +1,18 @@
 """The estimator SparseHDP."""
 
-import math
 import numbers
-import warnings
-from copy import copy
-from itertools import count, takewhile
 from typing import Any, Self
-
-import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from sparsemix._compat import Interval, StrOptions, _fit_context, with_callbacks
 from sparsemix._estimator.absent import Absent
 from sparsemix._estimator.base import published
-from sparsemix._estimator.input.checks import check_counts
-from sparsemix._estimator.progress import Progress
+from sparsemix._estimator.learning import fit_rows
+from sparsemix._estimator.progress import make_monitor
 from sparsemix._models.topics.hdp_model import HDPModel
-from sparsemix._rows.documents import canonical
 from sparsemix._typing import Folder, RowsLike, Seed, Weights
-from sparsemix.topics._collapsed import assemble_stochastic
-from sparsemix.topics._collapsed.merges import SURE, gain, merged_topics, of_sums, scores
+from sparsemix.topics._collapsed.hdp_recipe import NO_STREAM, HDPRecipe
 from sparsemix.topics._collapsed.stochastic_topics import StochasticTopics
-from sparsemix.topics._collapsed.unseen_documents import LEAST, SHARE, TOKENS
-from sparsemix.topics._evaluation import divided, wanted_epochs
-from sparsemix.topics._fitted import FittedCounts
 from sparsemix.topics._parameters import FIXED_ONLINE, OF_ONLINE
-
-# Topics of the first short fit, and the share of the usual epochs that short fits have.
-FIRST, SHORT = 16, 0.5
-# The fit begins with this many times the topics of the best short fit, because random topics miss some.
-SURPLUS = 1.5
-# Of few documents, at most this share is set aside.
-FEW_SHARE = 0.25
-ALIKE = (
-    "the documents do not tell the number of topics, because those found predict held-out documents no better than "
-    "word frequencies do; give longer documents, or more"
-)
-NONE_HELD_OUT = (
-    "the number of topics was not learned, because no document could be held out; give validation_data, or at least "
-    "four documents of two words"
-)
-NO_STREAM = "it merges topics by samples of documents; call fit with all of them, or use SparseSCVB0LDA for streams"
 
 
 class SparseHDP(StochasticTopics):
@@ -169,7 +141,6 @@ class SparseHDP(StochasticTopics):
     }
     _fixed_params = FIXED_ONLINE
     _state_classes = (*StochasticTopics._state_classes, HDPModel)
-    _remedy = "give longer documents, or more"
     partial_fit, expected_stats = Absent(NO_STREAM), Absent(NO_STREAM)
     update_from_stats, row_memory = Absent(NO_STREAM), Absent(NO_STREAM)
 
@@ -235,14 +206,8 @@ class SparseHDP(StochasticTopics):
         ValueError
             For negative, NaN or infinite counts, with the row of the document; if no document has a token.
         """
-        with self._watched_by(validation_data):
-            self._fit(X, sample_weight, checkpoint)
-        doubt, n = vars(self).pop("_doubt", None), int(self.n_components)
-        if self.n_topics_ == n and doubt is None:
-            doubt = f"the number of topics was not learned and is n_components={n}; raise n_components"
-        if doubt is not None:
-            warnings.warn(doubt, ConvergenceWarning, stacklevel=2)
-        return self
+        monitor = make_monitor(self)
+        return fit_rows(self, self._recipe(validation_data, monitor), X, sample_weight, checkpoint, monitor)
 
     @published
     def n_topics_(self):
@@ -254,92 +219,5 @@ class SparseHDP(StochasticTopics):
         """gamma."""
         return self._fitted_part("model").gamma
 
-    def _make_model(self, n_words):
-        return assemble_stochastic.make_model(self._params, n_words, self._table_dtype, HDPModel)
-
-    def _refuse_blocks(self):
-        raise ValueError("SparseHDP fits documents in memory, because " + NO_STREAM)
-
-    def _run(self, monitor, rows, rng, workers, warm, observer, progress):
-        given, params = self._validation_data, self._params
-        learns = params.n_components > 1 and params.max_iter != 0
-        if given is None and learns:
-            rows, held_out = set_aside(rows, rng, self._table_dtype)
-        else:
-            held_out = rows.X[:0] if given is None else scorable(check_counts(self, given, reset=False))
-        resumed = progress.state["now"]
-        if resumed is None:
-            n_first = self._n_first(monitor, rows, held_out, workers, progress.seed)
-        else:
-            n_first = resumed["model"].n_components
-        StochasticTopics._run(self._altered(n_first), monitor, rows, rng, workers, warm, observer, progress)
-        if learns and not held_out.shape[0]:
-            self._doubt = NONE_HELD_OUT
-        elif learns and monitor.history:
-            reached = self._merge(monitor, rows, held_out, workers)
-            fitted = FittedCounts(monitor.model, monitor.stats)
-            one = of_sums(fitted, np.zeros(fitted.model.n_components, dtype=int), 1)
-            alike = gain(reached, scores(one, held_out, params.n_jobs)) <= 0.0
-            self._doubt = ALIKE if alike else None
-
-    def _altered(self, n_components, **parameters):
-        """This estimator with other parameters; both share their state."""
-        out = copy(self)
-        vars(out).update(n_components=n_components, **parameters)
-        return out
-
-    def _merge(self, monitor, rows, held_out, workers):
-        """Merge the topics of a fit; scores of the documents held out."""
-        merged = merged_topics(monitor, rows, held_out, workers, self._params.n_jobs)
-        monitor.step(merged.stats, merged.model)
-        return scores(merged, held_out, self._params.n_jobs)
-
-    def _n_first(self, monitor, rows, held_out, workers, seed):
-        """Number of topics with which the fit begins.
-
-        Short fits have twice as many topics each, until the scores of documents held out rise no more. ``n_components``
-        ends this and changes nothing else, so that larger values give the same fit.
-        """
-        params, most = self._params, min(self._params.n_components, max(FIRST, len(rows)))  # one document, one topic
-        if most <= FIRST or not isinstance(params.init_params, str) or params.max_iter == 0:
-            return most
-        if not held_out.shape[0]:
-            return FIRST
-        doubled = takewhile(lambda n: n < most, (FIRST << i for i in count()))
-        best = None
-        for n_topics in (*doubled, most):
-            reached = self._short_fit(n_topics, monitor, rows, held_out, workers, seed)
-            if best is not None and gain(reached[0], best[0]) <= SURE:
-                break
-            best = reached
-        return min(most, math.ceil(SURPLUS * best[1]))
-
-    def _short_fit(self, n_topics, monitor, rows, held_out, workers, seed):
-        """Scores and number of topics of a fit of few epochs; the monitor publishes it if it is interrupted."""
-        n_epochs = math.ceil(SHORT * wanted_epochs(rows))
-        est = self._altered(n_topics, max_iter=n_epochs, n_averaged_iter=None, _validation_data=None)
-        rng = np.random.default_rng(seed)
-        StochasticTopics._run(est, monitor, rows, rng, workers, False, None, Progress(None, seed))
-        reached, n_merged = self._merge(monitor, rows, held_out, workers), monitor.model.n_components
-        monitor.history = []
-        if self._params.verbose:
-            nats = f"{reached.mean():.3f} nats a held-out document"
-            print(f"{monitor.name} short fit: {n_topics} topics, {n_merged} after merges, {nats}", flush=True)
-        return reached, n_merged
-
-
-def scorable(X):
-    """Documents that have two words, so that some can be hidden."""
-    return X[np.flatnonzero(np.diff(canonical(X).indptr) > 1)]
-
-
-def set_aside(documents, rng, dtype):
-    """Training documents, and those that decide merges: a tenth at most of the documents that can be scored.
-
-    Of few documents a larger share is set aside, to have LEAST.
-    """
-    X = documents.X
-    order = rng.permutation(np.flatnonzero(np.diff(canonical(X).indptr) > 1))
-    wanted = min(SHARE * len(order), TOKENS * documents.mass / documents.word_totals().sum())
-    held_out = np.sort(order[: int(max(wanted, min(LEAST, FEW_SHARE * len(order))))])
-    return divided(documents, held_out, dtype) if len(held_out) else (documents, X[held_out])
+    def _recipe(self, validation=None, monitor=None):
+        return HDPRecipe(self._params, self._table_dtype, validation, monitor)

@@ -5,7 +5,9 @@ from typing import Any, Self
 
 from sparsemix._compat import Interval, InvalidParameterError, StrOptions, _fit_context, with_callbacks
 from sparsemix._estimator.input.checks import STEP_SIZE
+from sparsemix._estimator.learning import fit_rows
 from sparsemix._typing import ArrayLike, Folder, RowsLike, Seed, Weights
+from sparsemix.topics._collapsed.recipe import CollapsedRecipe
 from sparsemix.topics._collapsed.stochastic_topics import StochasticTopics
 from sparsemix.topics._parameters import MINI_EPOCH, MOST_VISITS, OF_STEPS
 
@@ -303,5 +305,7 @@ class SparseSCVB0LDA(StochasticTopics):
             For negative, NaN or infinite counts, with the row of the document; if no document has a token, or no
             held-out document can be scored. An earlier fit is kept.
         """
-        with self._watched_by(validation_data):
-            return self._fit(X, sample_weight, checkpoint)
+        return fit_rows(self, self._recipe(validation_data), X, sample_weight, checkpoint)
+
+    def _recipe(self, validation=None):
+        return CollapsedRecipe(self._params, self._table_dtype, validation)

@@ -1,59 +1,27 @@
 """SparseDMR: topics whose prior in a document depends on covariates of the document."""
 
-import warnings
-from contextlib import contextmanager
-from functools import partial
 from typing import Any, Self
 
-import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from sparsemix._compat import _fit_context, with_callbacks
-from sparsemix._engine.loop import Hook
 from sparsemix._estimator.absent import UNFITTED, Absent
 from sparsemix._estimator.base import published
 from sparsemix._estimator.input.checks import check_counts
-from sparsemix._estimator.input.forms import floats_of
-from sparsemix._estimator.progress import fingerprint
+from sparsemix._estimator.learning import fit_rows
 from sparsemix._models.topics.covariates.dirichlet_regression import rates
-from sparsemix._models.topics.covariates.regression_model import (
-    DocumentCovariates,
-    RegressionModel,
-    RegressionSampler,
-)
+from sparsemix._models.topics.covariates.regression_model import RegressionModel, RegressionSampler
 from sparsemix._typing import Folder, RowsLike, Seed, Weights
 from sparsemix.metrics._completion import hidden_tokens, per_token
-from sparsemix.topics._collapsed import assemble_stochastic
 from sparsemix.topics._collapsed.stochastic_topics import StochasticTopics
-from sparsemix.topics._covariates.columns import power_of_two
+from sparsemix.topics._covariates.given import check_one_each, covariates_of, design_of, names_of
+from sparsemix.topics._covariates.recipe import NO_STREAM, RegressionRecipe
 from sparsemix.topics._parameters import FIXED_ONLINE, OF_ONLINE
-
-NO_STREAM = (
-    "it learns coefficients from the covariates of all documents; call fit with all of them, or use SparseSCVB0LDA for "
-    "streams and estimate_effect afterwards"
-)
-
-
-# Half the range of a covariate is between this number and its inverse, so that coefficients are floats.
-LEAST_SPREAD = 1e-290
-# The fit warns if a standardised coefficient changes by this from one half of the averaged epochs to the other, and by
-# more than its noise: this many standard errors.
-MOST_DRIFT, MOST_NOISE = 0.5, 4.0
 
 
 def no_names(estimator):
     """Reason for missing names of covariates."""
     return "covariates came without column names" if hasattr(estimator, "_fitted") else UNFITTED
-
-
-class Averaging(Hook):
-    """Tells the model when its coefficients are averaged: together with the topics."""
-
-    def before(self, epoch, fit, stats):
-        """See Hook."""
-        fit.model.averages = epoch > fit.schedule.last_warm
-        return stats
 
 
 class SparseDMR(StochasticTopics):
@@ -246,8 +214,7 @@ class SparseDMR(StochasticTopics):
             not one row for each document.
         """
         refuse_table(y, covariates)
-        with self._watched_by(validation_data), self._knowing(covariates):
-            return self._fit(X, sample_weight, checkpoint)
+        return fit_rows(self, self._recipe(covariates, validation_data), X, sample_weight, checkpoint)
 
     def prior_of(self, covariates: RowsLike) -> Any:
         """Dirichlet priors of documents with some covariates.
@@ -348,16 +315,6 @@ class SparseDMR(StochasticTopics):
         """Log alpha of a document whose covariates are all zero, (n_components,)."""
         return self._fitted_part("model").coefficients[0] - self.coef_ @ self._center
 
-    # -- inside a fit
-
-    @contextmanager
-    def _knowing(self, covariates):
-        self._given_covariates = covariates
-        try:
-            yield
-        finally:
-            vars(self).pop("_given_covariates", None)
-
     def _priors(self, X, covariates):
         """Priors of documents, one for each row of X; None without covariates."""
         if covariates is None:
@@ -369,7 +326,7 @@ class SparseDMR(StochasticTopics):
 
     def _design(self, covariates):
         """Standardised covariates after a column of ones, (n, P + 1)."""
-        values, names = covariates_of(covariates), [str(name) for name in getattr(covariates, "columns", ())]
+        values, names = covariates_of(covariates), names_of(covariates)
         fitted = [*getattr(self, "covariate_names_in_", ())]
         if names and fitted and names != fitted:
             raise ValueError(f"covariates has the columns {', '.join(names)}, but the fit had {', '.join(fitted)}")
@@ -377,88 +334,10 @@ class SparseDMR(StochasticTopics):
             raise ValueError(
                 f"covariates has {values.shape[1]} columns, but the fit had {len(self._center)}; give the same ones"
             )
-        return np.column_stack([np.ones(len(values)), (values - self._center) / self._scale])
+        return design_of(values, self._center, self._scale)
 
-    def _read(self, X, sample_weight, reset, may_be_empty=False, **annotations):
-        X, documents = super()._read(X, sample_weight, reset, may_be_empty, **annotations)
-        given, n_documents = self._given_covariates, X.shape[0]
-        values = np.empty((n_documents, 0)) if given is None else covariates_of(given)
-        check_one_each(values, n_documents)
-        names = [str(name) for name in getattr(given, "columns", ())]
-        vars(self).pop("covariate_names_in_", None)
-        if names:
-            self.covariate_names_in_ = np.array(names, dtype=object)
-        values = values if documents.kept is None else values[documents.kept]
-        share = np.ones(len(values)) if documents.sample_weight is None else documents.sample_weight
-        share = share / share.sum()
-        self._center, self._scale = standard_of(values, share)
-        self._given_covariates = values, documents.sample_weight
-        return X, documents
-
-    def _other_fingerprints(self):
-        return [*super()._other_fingerprints(), fingerprint(self._given_covariates[0])]
-
-    def _make_model(self, n_words):
-        none = np.empty((0, len(self._center))), None  # after a fit, when topics are merged
-        values, weight = getattr(self, "_given_covariates", none)
-        covariates = DocumentCovariates.of(self._design(values), weight)
-        model_class = partial(RegressionModel, covariates=covariates)
-        return assemble_stochastic.make_model(self._params, n_words, self._table_dtype, model_class)
-
-    def _hooks(self, begin):
-        return [*super()._hooks(begin), Averaging()]
-
-    def _check_fit(self, X):
-        super()._check_fit(X)
-        change, noise = self._fitted.model.drift()
-        if np.any((np.abs(change) > MOST_DRIFT) & (np.abs(change) > MOST_NOISE * noise)):
-            warnings.warn(
-                f"coef_ still changed in the last of {self.n_iter_} epochs; set max_iter={2 * self.n_iter_}, or "
-                "give fewer covariates",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
-
-    def _refuse_blocks(self):
-        raise ValueError("SparseDMR fits documents in memory, because " + NO_STREAM)
-
-
-def covariates_of(given):
-    """Checked covariates, (n, P) float64 and C-ordered, since sums depend on the layout."""
-    values = np.ascontiguousarray(floats_of(given, "covariates"))
-    values = values.reshape(-1, 1) if values.ndim == 1 else values
-    if values.ndim != 2:
-        raise ValueError(f"covariates has {values.ndim} dimensions; give one row of numbers for each document")
-    wrong = np.argwhere(~np.isfinite(values))
-    if len(wrong):
-        row, column = wrong[0]
-        raise ValueError(
-            f"covariates has {values[row, column]} in row {row}, column {column}; replace it, or leave the document out"
-        )
-    return values
-
-
-def standard_of(values, share):
-    """Center and scale of each column: its standard deviation, the difference of two values, or one for a constant."""
-    low, high = values.min(axis=0, initial=np.inf), values.max(axis=0, initial=-np.inf)
-    spread = np.where(low < high, high / 2 - low / 2, 0.5)  # half of the range, which may be twice the largest float
-    wrong = np.flatnonzero((spread < LEAST_SPREAD) | (spread > 1.0 / LEAST_SPREAD))
-    if len(wrong):
-        raise ValueError(
-            f"column {wrong[0]} of covariates has values from {low[wrong[0]]:g} to {high[wrong[0]]:g}, whose "
-            "coefficient is out of the range of float64; multiply the column by a power of ten"
-        )
-    center = low + share @ (values - low)
-    unit = power_of_two(spread)  # no square is out of range
-    deviation = np.sqrt(share @ ((values - center) / unit) ** 2) * unit
-    binary = np.array([len(np.unique(column)) == 2 for column in values.T], dtype=bool)
-    return center, np.where(low < high, np.where(binary, 2.0 * spread, deviation), 1.0)
-
-
-def check_one_each(values, n_documents):
-    """Raise unless there is one row for each document."""
-    if len(values) != n_documents:
-        raise ValueError(f"covariates has {len(values)} rows, but X has {n_documents}; give one for each document")
+    def _recipe(self, covariates=None, validation=None):
+        return RegressionRecipe(self._params, self._table_dtype, covariates, validation)
 
 
 def refuse_table(y, covariates):

@@ -102,7 +102,7 @@ def refitted(estimator, fitted, stats, priors):
     if not isinstance(estimator, AdditiveTopics):
         model = altered(fitted.model, n_components=len(alpha), n_words=n_words, **priors)
         return type(fitted)(model, stats)
-    old, model = vars(fitted.model), estimator._make_model(n_words)
+    old, model = vars(fitted.model), estimator._recipe().model(n_words)
     kept = {name: old[name] for name in KEPT if name in old}
     if old.get("prior_mass") is not None:
         kept["prior_mass"] = alpha.sum()

@@ -14,15 +14,7 @@ from sparsemix._typing import ArrayLike, Seed
 from sparsemix.topics._additive_topics import AdditiveTopics
 from sparsemix.topics._fitted import FittedTopics
 from sparsemix.topics._parameters import MOST_VISITS, OF_STEPS
-from sparsemix.topics._variational import collapsed_start
-from sparsemix.topics._variational.assemble import (
-    documents_of_step,
-    make_memory,
-    make_model,
-    make_schedule,
-    make_start,
-    starts_collapsed,
-)
+from sparsemix.topics._variational.recipe import VariationalRecipe
 
 
 # Most of this file is the docstring, which is the manual of the class.
@@ -177,7 +169,6 @@ class SparseLDA(AdditiveTopics):
     5
     """
 
-    _remedy = "use SparseSCVB0LDA, whose inference suits short documents, or lower n_components"
     _parameter_constraints: dict = {  # noqa: RUF012
         **OF_STEPS,
         "n_nonzero": [Interval(numbers.Integral, 1, None, closed="left"), None],
@@ -240,24 +231,5 @@ class SparseLDA(AdditiveTopics):
         proposed, accepted = self._fitted_part("stats")["restarts"]
         return float(accepted / proposed) if proposed else float("nan")
 
-    # -- inside a fit or a stream
-
-    def _make_model(self, n_words):
-        return make_model(self._params, n_words, self._table_dtype)
-
-    def _make_start(self, model, documents, rng, workers):
-        return make_start(self._params, model, documents, rng, workers)
-
-    def _make_memory(self):
-        return make_memory(self._params)
-
-    def _make_schedule(self, documents, rng, initial):
-        return make_schedule(self._params, documents, rng, initial)
-
-    def _documents_of_step(self, documents):
-        return documents_of_step(self._params, documents.n_rows)
-
-    def _start_size(self, survey):
-        if not starts_collapsed(self._params):
-            return super()._start_size(survey)
-        return collapsed_start.n_documents(max(1.0, survey.sums["entries"] / survey.n_rows))
+    def _recipe(self):
+        return VariationalRecipe(self._params, self._table_dtype)
