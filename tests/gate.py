@@ -35,7 +35,7 @@ def folder_of(revision):
     commit = git("rev-parse", "--verify", f"{revision}^{{commit}}").decode().strip()
     folder = Path(tempfile.gettempdir()) / f"sparsemix-gate-{os.getuid()}" / commit
     if not folder.exists():
-        folder.parent.mkdir(exist_ok=True)
+        folder.parent.mkdir(mode=0o700, exist_ok=True)
         new = Path(tempfile.mkdtemp(dir=folder.parent))
         subprocess.run(["tar", "-x", "-C", str(new)], input=git("archive", commit), check=True)
         new.replace(folder)
@@ -84,8 +84,9 @@ def compare(base, parts, files, but):
         print(name, text)
     failed = [name for name in found if not any(part in name for part in but)]
     accepted = f", {len(found) - len(failed)} of them accepted" if but else ""
+    raising = sum("raises" in values for values in new.values())
     added = f"; {len(new.keys() - old.keys())} are new" if new.keys() - old.keys() else ""
-    print(f"{len(found)} of {len(old)} settings differ from {base}{accepted}{added}")
+    print(f"{len(found)} of {len(old)} settings differ from {base}{accepted}{added}; {raising} raise an error")
     return 1 if failed or not old else 0
 
 

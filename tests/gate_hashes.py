@@ -23,6 +23,8 @@ N_READ = 60
 
 def statistics(stats):
     """Arrays of statistics by name. A copy, since pending factors are folded in, which moves last bits."""
+    if not hasattr(stats, "_arrays"):
+        raise SystemExit("tests/gate_hashes.py: statistics() must list the arrays in another way")
     stats = stats.copy()
     values = {name: stats[name] for name, _ in stats._arrays()}
     return {name: value.toarray() if hasattr(value, "toarray") else value for name, value in values.items()}
@@ -30,6 +32,8 @@ def statistics(stats):
 
 def fitted_statistics(estimator):
     """Arrays that a fitted estimator has learned and publishes as no attribute; empty if it keeps none."""
+    if not hasattr(estimator, "_fitted"):  # as an error it would be the value of every setting, and hide differences
+        raise SystemExit("tests/gate_hashes.py: fitted_statistics() must read statistics from another attribute")
     stats = getattr(estimator._fitted, "stats", None)
     return {} if stats is None else statistics(stats)
 

@@ -266,6 +266,7 @@ def gaussian(k=5, /, **params):
 def further_mixtures():
     """Mixtures that the contract suite does not have."""
     several = ("fit", "stream", "checkpoint", "warm")
+    with_births = (*several, "single", "fit-then-stream", "blocks", "steps")
     for inference in ("vb", "em"):
         def model(k=5, inference=inference, **params):
             return gaussian(k, inference=inference, **params)
@@ -295,7 +296,7 @@ def further_mixtures():
         ("flags", SparseBernoulliMixture, FLAGS, sparse.csr_array(FLAGS)),
     ):
         for inference in ("em", "vb"):
-            yield subject(f"{name} {inference} many", mixture(cls, 12, inference=inference), rows)
+            yield subject(f"{name} {inference} many", mixture(cls, 12, inference=inference), rows, with_births)
         yield subject(f"{name} sparse", mixture(cls, 5, batch_size=100), also)
         yield subject(f"{name} lists", mixture(cls, 12, candidates=3, n_nonzero=2), also)
         yield subject(f"{name} threads", mixture(cls, 5, init_params="random_from_data", n_jobs=2), also, ("fit",))
