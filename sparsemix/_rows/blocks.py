@@ -9,6 +9,8 @@ from itertools import pairwise
 
 import numpy as np
 
+from sparsemix._rows.observation import Observation
+
 # Bytes of a chunk: rows and responsibilities. Large enough that a component's matrix product has many rows.
 CHUNK_BYTES = 1 << 24
 # Weights of a tile: 2^18 floats are 1 MB, the L2 cache of current processors.
@@ -34,11 +36,6 @@ class Rows:
     source = None  # visitor of the full blocks, if these rows are a subsample
     informative = True  # False if the rows hold nothing to learn from
     kept = None  # the numbers of these rows in the caller's array; None: all
-    annotated = False  # whether rows are read with their labels
-    labels = None
-    background = None  # prior mean of the share of a background that the rows come with
-    noise = 0  # number of columns that hold the noise of a row, after its values
-    noise_variance = None
 
     def __init__(self, X, sample_weight=None, shift=None, dtype=None):
         self.X = X
@@ -50,11 +47,16 @@ class Rows:
         return len(self.X)
 
     @cached_property
-    def incomplete(self):
+    def observation(self):
         """Whether a row has missing values (NaN); one pass over the rows, at the first use."""
         dtype = np.result_type(self.X.dtype, np.float32)  # sums of float16 overflow
         size = max(1, CHUNK_BYTES // self.X[:1].nbytes)
-        return any(np.isnan(np.sum(self.X[a:b], dtype=dtype)) for a, b in spans(len(self), size))
+        return Observation(any(np.isnan(np.sum(self.X[a:b], dtype=dtype)) for a, b in spans(len(self), size)))
+
+    @property
+    def width(self):
+        """Numbers of a row in a chunk, without a label."""
+        return self.X.shape[1]
 
     @property
     def mass(self):
@@ -64,7 +66,7 @@ class Rows:
     def chunk_size(self, n_components, n_nonzero):
         """Rows of a chunk, a multiple of the tile."""
         tile = tile_size(n_components)
-        row_bytes = 12 * n_nonzero + (self.X.shape[1] + self.noise) * self.dtype.itemsize
+        row_bytes = 12 * n_nonzero + self.width * self.dtype.itemsize
         return max(1, CHUNK_BYTES // row_bytes // tile) * tile
 
     @property
@@ -122,7 +124,7 @@ class Rows:
 
     def mean(self):
         """Weighted mean of the columns, before any shift; (D,) float64. NaN for columns without a value."""
-        if not self.incomplete:
+        if not self.observation.missing:
             return self.total() / self.mass
         total, observed = self.observed()
         with np.errstate(invalid="ignore"):
@@ -130,7 +132,7 @@ class Rows:
 
     def observed(self):
         """Weighted sums of the observed values of the columns, before any shift, and their weights; (D,) float64."""
-        if not self.incomplete:
+        if not self.observation.missing:
             return self.total(), np.full(self.X.shape[1], self.mass)
         total, observed = np.zeros((2, self.X.shape[1]))
         for start, stop in spans(len(self), max(1, CHUNK_BYTES // (8 * self.X.shape[1]))):

@@ -13,6 +13,7 @@ from sparsemix._kernels.documents._entries import Entries
 from sparsemix._kernels.split import _split
 from sparsemix._rows import blocks
 from sparsemix._rows.blocks import gathered, spans, tile_size
+from sparsemix._rows.observation import Observation
 from sparsemix._stats.word_rows import ByWord
 
 # Bytes of a chunk of documents: entries and responsibilities. The sums by word of a chunk form one sparse table, so a
@@ -131,8 +132,7 @@ class Documents:
 
     source = None  # visitor of the full blocks, if these documents are a subsample
     sparse = True  # kind of the blocks as read
-    incomplete = False  # counts are never missing
-    noise = 0
+    observation = Observation()  # counts are never missing
     first_row = 0  # number of the first document, if these documents are a block of the data
     kept = None  # mask of the given rows that are these documents, whose weights are positive; None: all
 

@@ -15,17 +15,19 @@ from sparsemix._estimator.input.counts import WholeNumbers
 from sparsemix._estimator.input.gaussian_prior import prior_arguments, scales_and_value
 from sparsemix._estimator.learning import Plan
 from sparsemix._heuristics.mixture.policy import few_components
-from sparsemix._heuristics.mixture.start import Start, data_gaussian, subset
+from sparsemix._heuristics.mixture.start import Start, subset
 from sparsemix._models.mixture.model import MaximumLikelihoodMixture, VariationalMixture
+from sparsemix._rows.observation import NOISY
 from sparsemix._stats import symmetric
 from sparsemix._stats.altered import altered
 from sparsemix._stats.families import GAUSSIANS
 from sparsemix._stats.weights import DirichletWeights, EqualWeights, weights_of
 from sparsemix.mixture._annotations.background import make_background
-from sparsemix.mixture._annotations.noise import EquallyNoisyRows, noiseless_gaussian
-from sparsemix.mixture._initial_values import Given, refuse_values
+from sparsemix.mixture._annotations.noise import gaussian_of, seed_rows
+from sparsemix.mixture._initial_values import Given
 from sparsemix.mixture._loadings import plain_model, with_loadings
-from sparsemix.mixture._missing import check_observed, completed, incomplete_gaussian, observed_sample
+from sparsemix.mixture._may import refuse_pairs
+from sparsemix.mixture._missing import check_observed, columns_of
 from sparsemix.mixture._plan import kept_entries
 
 # Size of the initialisation's subset: many more rows than dimensions or components, few enough for seconds.
@@ -58,23 +60,23 @@ WITHIN = 2.0
 FEW_ROWS = 8.0
 
 
-def start_fit(params, rows, rng, workers, n_init_iter):
-    """Rows, model and statistics of a fit or a stream, from an initialisation."""
+def start_fit(params, rows, rng, workers, n_init_iter, background=None):
+    """Rows, model and statistics of a fit or a stream, from an initialisation.
+
+    ``background`` is the expected share of a background; None without one.
+    """
     kept = rows.kept
-    rows, model, learner = assemble(params, rows, workers)
+    rows, model, learner = assemble(params, rows, workers, background)
     plain = plain_model(model) if model.family.has_loadings else model
-    if rows.noise:
-        seen = EquallyNoisyRows(rows.unlabelled, plain.family, workers)
-    else:
-        seen = completed(rows.values, plain.family, workers) if rows.incomplete else rows.values
+    seen = seed_rows(rows, plain.family, workers)
     size = init_size(plain.family, model.n_components)
     seeding = params.init_params if isinstance(params.init_params, str) else "auto"
     given = Given.of(params.init_params, plain, len(rows), kept)
     start = Start(plain, learner, seeding, n_init_iter, size, given, params.n_init)
-    background = None if rows.background is None else make_background(rows.background, rows, learner.floor)
+    background = None if background is None else make_background(background, rows, learner.floor)
     start.background, classes = background, None
-    if rows.labels is not None:
-        refuse_values(params.init_params)
+    if rows.observation.labelled:
+        refuse_pairs({"labels", *(() if isinstance(params.init_params, str) else ("values",))})
         classes = rows.number()
         start.row_labels = rows.numbers
     stats, priors = start.stats(seen, rng, workers), {}
@@ -106,7 +108,7 @@ def make_family(covariance_type, n_components, n_features, n_rows=np.inf):
     return family(n_features, int(np.clip(n_rows / (ROWS_PER_LOADING * n_components), 1, MOST_RANK)))
 
 
-def assemble(params, rows, workers):
+def assemble(params, rows, workers, background=None):
     """Shifted rows, a new model, and the model for its initialisation.
 
     This fixes all data-dependent values: the shift, default priors and the variance floor.
@@ -114,19 +116,15 @@ def assemble(params, rows, workers):
     n_components, n_rows = params.n_components, params.total_samples or rows.mass
     family = make_family(params.covariance_type, n_components, rows.X.shape[1], n_rows)
     check_columns(rows.X)
-    if rows.incomplete:
-        check_observed(rows.mean())
-    limits = ColumnLimits.of(observed_sample(rows.X) if rows.incomplete else rows.X, family.has_means)
+    check_observed(rows)
+    limits = ColumnLimits.of(columns_of(rows), family.has_means)
     if family.has_means:
         rows = rows.shifted(limits.means(rows.mean()))
     plain = family.plain
-    if rows.noise:
-        data = noiseless_gaussian(plain, rows.unlabelled, workers)
-    else:
-        data = (incomplete_gaussian if rows.incomplete else data_gaussian)(plain, rows.values, workers)
+    data = gaussian_of(plain, rows, workers)
     if family.tied:
         warn_of_wild_values(data, limits, rows)
-    elif family.has_means and n_components > 1 and few_components(n_components):
+    elif family.has_means and n_components > 1 and few_components(n_components) and background is None:
         warn_of_far_rows(limits, rows)
     if not family.shape.one_variance:
         warn_of_flags(limits)
@@ -353,8 +351,8 @@ def warn_of_wild_values(data, limits, rows):
 
 
 def warn_of_far_rows(limits, rows):
-    """Warn of rows far from the bulk, which take components from it, unless a background or noise explains them."""
-    if rows.background is not None or rows.noise:
+    """Warn of rows far from the bulk, which take components from it, unless noise explains them."""
+    if rows.observation.value == NOISY:
         return
     far, columns = limits.far(rows.X)
     if len(far):

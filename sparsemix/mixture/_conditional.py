@@ -17,6 +17,7 @@ from sparsemix._estimator.input.checks import check_rows
 from sparsemix._estimator.input.forms import floats_of, frame_like, is_frame
 from sparsemix._models.mixture.missing import is_missing
 from sparsemix._rows.blocks import Rows
+from sparsemix._rows.observation import MISSING
 from sparsemix._rows.threads import Workers
 from sparsemix._typing import ArrayLike, Estimator, RowsLike
 
@@ -101,7 +102,7 @@ def condition(self: Estimator, columns: ArrayLike, values: ArrayLike) -> Estimat
     x = np.full((n_components, self.n_features_in_), np.nan)
     x[:, given] = values
     x = Rows(x, shift=fitted.model.shift).read(slice(0, n_components))
-    completion = fitted.table("density", x.dtype, incomplete=True).completion
+    completion = fitted.table("density", x.dtype, MISSING).completion
     means = fitted.in_data_coordinates(completion.expect(x, np.eye(n_components), None))[:, split.rest]
     weights = _like(self, *split.of_given()).predict_proba(values[None])[0]
     return _named(_like(self, weights / weights.sum(), means, *split.of_rest()), self, split.rest)

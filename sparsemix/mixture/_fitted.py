@@ -8,9 +8,9 @@ from scipy.special import expit, logit
 
 from sparsemix._estimator.input.checks import check_explained
 from sparsemix._kernels.vectors._log_sum import log_sum_exp
-from sparsemix._models.mixture.missing import IncompleteTable
-from sparsemix._models.mixture.noisy import NoisyTable
+from sparsemix._models.mixture.observed import table_of
 from sparsemix._rows import blocks
+from sparsemix._rows.observation import COMPLETE, MISSING
 from sparsemix._stats.altered import altered
 
 # Label of a row that belongs to the background.
@@ -48,7 +48,7 @@ class FittedMixture:
     def reading(self, rows):
         """The model as it reads these rows, which may have missing values, labels or noise."""
         model = self.model
-        if model.incomplete >= rows.incomplete and model.annotated >= rows.annotated and model.noise == rows.noise:
+        if model.observation.covers(rows.observation):
             return self.ready()
         return model.reading_more(rows, self.expected, self.stats)
 
@@ -67,22 +67,16 @@ class FittedMixture:
         """The log likelihood of the predictive density: posterior means of the parameters; in EM, the estimates."""
         return self.model.point_estimate(self.stats) if self.model.variational else self.expected
 
-    def table(self, kind, dtype, incomplete=False, noisy=False):
-        """Table of ``"responsibility"`` weights or ``"density"``, in the dtype of the rows, which may be incomplete or
-        noisy."""
-        key = kind, np.dtype(dtype), incomplete and not noisy, noisy
+    def table(self, kind, dtype, value=COMPLETE):
+        """Table of ``"responsibility"`` weights or ``"density"``, in the dtype of the rows, for a kind of values."""
+        key = kind, np.dtype(dtype), value
         if key not in self._tables:
             if kind == "responsibility":
                 likelihood, log_weights = self.expected, self.model.weights.expected_log(self.stats["count"])
             else:
                 with np.errstate(divide="ignore"):
                     likelihood, log_weights = self.plug_in, np.log(self.weights)
-            table = likelihood.table(log_weights, dtype)
-            if noisy:
-                table = NoisyTable(likelihood, table)
-            elif incomplete:
-                table = IncompleteTable(likelihood, table)
-            self._tables[key] = table
+            self._tables[key] = table_of(value, likelihood, likelihood.table(log_weights, dtype))
         return self._tables[key]
 
     @property
@@ -140,7 +134,7 @@ class FittedMixture:
 
     def missing_values(self, rows, seed, workers):
         """Expected missing values of float64 rows, (n, D), in the coordinates of the data; draws with a ``seed``."""
-        completion = self.table("density", rows.dtype, incomplete=True).completion
+        completion = self.table("density", rows.dtype, MISSING).completion
         out = np.empty(rows.X.shape)
 
         def expect(start, stop, weights):
@@ -156,7 +150,7 @@ class FittedMixture:
 
     def each_conditional(self, rows, last, workers, function):
         """Call ``function(start, stop, resp, means, variances)`` for every tile: moments (n, K, last) of outcomes."""
-        completion = self.table("density", rows.dtype, incomplete=True).completion
+        completion = self.table("density", rows.dtype, MISSING).completion
 
         def share(start, stop, weights):
             softmax(weights, start, weights)
@@ -168,7 +162,7 @@ class FittedMixture:
 
     def each_tile(self, kind, rows, workers, function):
         """Call ``function(start, stop, weights)`` for every tile of rows, weights (rows, K) under a table."""
-        table = self.table(kind, rows.dtype, rows.incomplete, rows.noise > 0)
+        table = self.table(kind, rows.dtype, rows.observation.value)
         n_components = self.model.n_components
         tile = blocks.tile_size(n_components)
 

@@ -87,12 +87,3 @@ def refuse_responsibilities(init_params):
             "init_params['responsibilities'] has a row for every row of the data, which a fit over blocks does not "
             "hold; give means, or the name of an initialisation"
         )
-
-
-def refuse_values(init_params):
-    """Refuse initial values for a fit with labels."""
-    if not isinstance(init_params, str):
-        raise ValueError(
-            "labels determine which rows each component starts from; with labels, give init_params a name instead of "
-            "values"
-        )

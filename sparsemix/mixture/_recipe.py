@@ -12,11 +12,11 @@ from sparsemix._estimator.learning import Plan, resumed_rows
 from sparsemix._estimator.progress import fingerprint
 from sparsemix._estimator.streams import StreamState
 from sparsemix._heuristics.mixture.births import Births, Recent, late_births
-from sparsemix._heuristics.mixture.policy import few_components
 from sparsemix._heuristics.mixture.priors import LearnedPrior, of_stream
 from sparsemix._heuristics.mixture.repairs import Repairs, ungrouped
 from sparsemix._heuristics.mixture.start import one_component
 from sparsemix._rows.blocks import Rows
+from sparsemix._rows.observation import Observation
 from sparsemix._rows.threads import slow_blas
 from sparsemix._stats.altered import altered
 from sparsemix.mixture import _plan
@@ -37,6 +37,7 @@ from sparsemix.mixture._assemble import (
 )
 from sparsemix.mixture._fitted import FittedMixture
 from sparsemix.mixture._initial_values import refuse_responsibilities
+from sparsemix.mixture._may import kinds_of, may, refuse_pairs
 
 
 @dataclass(frozen=True)
@@ -61,36 +62,39 @@ class GaussianRecipe:
         return self
 
     def rows(self, X, sample_weight, part=False):
-        background = check_background(self.background)
+        refuse_pairs(self._given(), candidates=self.params.candidates)
         labels = None if self.labels is None else check_labels(self.labels, len(X))
-        noise = self.noise
-        if noise is not None:
-            noise = check_noise(noise, X, class_and_rank(self.params.covariance_type)[0])
+        noise = None if self.noise is None else check_noise(self.noise, X)
         X, sample_weight, kept = of_positive_weight(X, sample_weight, part)
         rows = Rows(X, sample_weight)
-        rows.kept, rows.background = kept, background
+        rows.kept = kept
         if labels is None and noise is None:
             return rows
-        if noise is not None and background is not None:
-            raise ValueError("background cannot be used with noise_variance; leave one of them out")
-        if self.params.candidates not in ("auto", "all"):
-            raise ValueError(
-                f"candidates={self.params.candidates} limits the components of a row, so "
-                f"{'noise_variance' if labels is None else 'labels'} cannot be used with it; set candidates='auto'"
-            )
-        each_row = (each if each is None or kept is None else each[kept] for each in (labels, noise))
-        return altered(AnnotatedRows(rows, *each_row), background=background)
+        return AnnotatedRows(rows, *(each if each is None or kept is None else each[kept] for each in (labels, noise)))
+
+    def _given(self):
+        """Kinds of what the caller gives."""
+        given = {
+            "labels": self.labels is not None, "noise": self.noise is not None, "new background": self._share(),
+            "candidates": self.params.candidates not in ("auto", "all"),
+            "low_rank": class_and_rank(self.params.covariance_type)[0].has_loadings,
+        }  # fmt: skip
+        return {kind for kind, present in given.items() if present}
+
+    def _share(self):
+        """Expected share of a background that the caller gives; None without one."""
+        return check_background(self.background)
 
     def fingerprints(self, rows):
         if rows is None:
             return []
-        annotations = rows.labels, rows.noise_variance, rows.background
+        given = getattr(rows, "labels", None), getattr(rows, "noise_variance", None), self._share()
         found = [fingerprint(rows.X, rows.sample_weight)]
-        return [*found, *(fingerprint(np.asarray(each)) for each in annotations if each is not None)]
+        return [*found, *(fingerprint(np.asarray(each)) for each in given if each is not None)]
 
     def seen(self, model, rows, n_seen, fitted=None):  # noqa: ARG002
         rows = self._in_form(model, rows)
-        if (rows.annotated or rows.noise) and model.search is not None:
+        if model.search is not None and not may("lists", rows):
             return altered(model, search=None), rows
         return model if fitted is None else fitted.reading(rows), rows
 
@@ -98,14 +102,13 @@ class GaussianRecipe:
         """Rows in the form that a model reads, with labels in its numbers."""
         rows = rows.shifted(model.shift)
         rows.dtype, rows.memory = model.dtype, None
-        if rows.background is not None and model.background is None:
+        if self._share() is not None and model.background is None:
             raise ValueError(
                 "background was given to a mixture that was fitted without one; call fit with warm_start=False, or "
                 "give background to the first call of partial_fit"
             )
-        if rows.noise and model.background is not None:
-            raise ValueError("noise_variance cannot be used after a fit with background; leave it out, or fit without")
-        if rows.labels is not None:
+        refuse_pairs(kinds_of(rows, model))
+        if rows.observation.labelled:
             if model.owners is None:
                 raise ValueError(
                     "labels were given to a mixture that was fitted without labels; call fit, or give labels to the "
@@ -122,7 +125,7 @@ class GaussianRecipe:
         params = self.params
         self._check_enough(rows, "give more rows or lower n_components")
         if before is None:
-            begin = start_fit(params, rows, rng, workers, FIT_INIT_ITER)
+            begin = start_fit(params, rows, rng, workers, FIT_INIT_ITER, self._share())
             rows, model, stats, about = begin.rows, begin.model, begin.stats, begin.about
         else:
             model, stats = _plan.continued(params, before, rows, self.structure(before))
@@ -130,9 +133,9 @@ class GaussianRecipe:
             model, about = model.for_rows(rows), {"init_params_": "warm"}
         schedule = _plan.schedule_of(params, rows, rng, self._directions(rows.X.shape[1]))
         search = _plan.search_of(params, rng, schedule.step_rows)
-        special = rows.annotated or rows.noise
-        rows.memory = None if special else _plan.lists_of(search, rows)
-        model = altered(model, search=None if special else search)
+        search = search if may("lists", rows) else None
+        rows.memory = _plan.lists_of(search, rows)
+        model = altered(model, search=search)
         return Plan(rows, model, stats, schedule, self._hooks(rows, model), about)
 
     def resumed(self, rows, saved, rng):  # noqa: ARG002
@@ -143,7 +146,7 @@ class GaussianRecipe:
 
     def stream(self, rows, rng, workers):
         self._check_enough(rows, "give the first call of partial_fit at least n_components rows")
-        begin = start_fit(self.params, rows, rng, workers, STREAM_INIT_ITER)
+        begin = start_fit(self.params, rows, rng, workers, STREAM_INIT_ITER, self._share())
         search = _plan.search_of(self.params, rng, len(begin.rows), stored=False)
         return Plan(begin.rows, altered(begin.model, search=search), begin.stats, about=begin.about)
 
@@ -156,16 +159,12 @@ class GaussianRecipe:
         if learned is not fitted.model:
             fitted = FittedMixture(learned, fitted.stats.copy())
         model, seen = self.seen(fitted.model, rows, state.n_seen, fitted)
-        if model.search is not None and len(seen) and not (seen.annotated or seen.noise):
+        if model.search is not None and len(seen) and may("lists", seen):
             whole = ungrouped(model, seen, workers)
             if whole is not model:
                 model, fitted = whole, FittedMixture(whole, fitted.stats.copy())
-        # the sums of these depend on the factors; births need complete rows without noise, and components that change
-        # their labels
-        special = seen.incomplete or seen.noise or seen.annotated or model.owners is not None
-        special = special or model.background is not None
         recent = state.kept
-        if state.n_seen and not (model.family.has_loadings or special):
+        if state.n_seen and may("births", seen, model):
             late = None
             if self.params.step_size[0] == "half_life":
                 late = recent = Recent(self.params.step_size[1], fitted.stats, recent)
@@ -183,9 +182,7 @@ class GaussianRecipe:
         return family.directions_of_batch(n_features, rank or MOST_RANK)
 
     def _hooks(self, rows, model):
-        family, few = model.family, few_components(self.params.n_components)
-        special = model.incomplete or model.owners is not None or rows.noise or model.background is not None
-        births = [] if few or family.tied or family.has_loadings or special else [Births()]
+        births = [Births()] if may("births in a fit", rows, model) else []
         births += [] if model.learned_prior is None else [LearnedPrior()]
         repairs = [] if rows.memory is None or rows.source is not None else [Repairs()]
         return (*births, *repairs)
@@ -214,9 +211,8 @@ class GaussianRecipe:
         rows = Rows(X, shift=model.shift, dtype=dtype)
         if noise_variance is None:
             return rows
-        if model.background is not None:
-            raise ValueError("noise_variance cannot be used after a fit with background; leave it out, or fit without")
-        return AnnotatedRows(rows, noise=check_noise(noise_variance, X, model.family))
+        refuse_pairs(kinds_of(model=model) | {"noise"})
+        return AnnotatedRows(rows, noise=check_noise(noise_variance, X))
 
     def as_learned(self, fitted, X):
         """The fitted model as it reads these rows, and rows as learning reads them."""
@@ -240,7 +236,7 @@ class GaussianRecipe:
         mass, observed = float(survey.sums["mass"]), survey.sums["observed"]
         with np.errstate(invalid="ignore"):
             rows = SampledRows(X, weight, source, mass, survey.sums["first"] / observed)
-        rows.incomplete = bool((observed != mass).any())
+        rows.observation = Observation(missing=bool((observed != mass).any()))
         if len(rows) == survey.n_rows:  # the same bits as an in-memory fit, if the sample is all rows
             rows._mass = Rows(X, weight).mass
         return rows

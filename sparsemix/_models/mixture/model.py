@@ -7,8 +7,9 @@ import numpy as np
 
 from sparsemix._kernels.gaussians import _accumulate
 from sparsemix._kernels.vectors import _topl
-from sparsemix._models.mixture import annotated, missing, noisy
+from sparsemix._models.mixture import missing, observed
 from sparsemix._models.mixture.candidates import TILE
+from sparsemix._rows.observation import Observation
 from sparsemix._stats.altered import altered
 from sparsemix._stats.families import serial
 from sparsemix._stats.responsibilities import SparseResponsibilities
@@ -76,10 +77,8 @@ class MixtureModel:
     """
 
     variational = False  # whether components have posteriors
-    incomplete = False  # whether rows may have missing values (NaN)
-    annotated = False  # whether rows may have labels
+    observation = Observation()  # of the rows that it reads
     background = None  # component of constant density
-    noise = 0  # number of columns that hold the noise of a row
     learned_prior = None  # what is learned of the prior that components share
     classes = owners = None  # the labels, and the number of each component's label, (K,)
     unit = "row"
@@ -96,6 +95,12 @@ class MixtureModel:
         self.shift = shift
         self.search = search
         self.table = None
+
+    def __setstate__(self, state):
+        """Earlier versions have stored the parts of ``observation``."""
+        state = dict(state)
+        missing, noise, labelled = (state.pop(name, 0) for name in ("incomplete", "noise", "annotated"))
+        vars(self).update({"observation": Observation(bool(missing), noise, bool(labelled))} | state)
 
     def reading(self, rows):
         """The model for these rows. It computes all components if its candidate search is for the other kind of rows.
@@ -151,14 +156,13 @@ class MixtureModel:
         else:
             _topl.top_l_responsibilities(self.log_weights(x, scratch), resp.indices, resp.values, resp.log_z, numbers)
         if self.background is not None:
-            x, labels = annotated.split(x, self.family.n_features) if self.annotated else (x, None)
+            x, labels = observed.without_labels(self.observation, x, self.family.n_features)
             self.background.take(x, resp, labels)
 
     def accumulate(self, x, resp, sample_weight, stats, workers):
         """Add a chunk to the statistics, component by component."""
         groups = Groups.of(resp, sample_weight, self.n_components)
-        if self.annotated:
-            x, _ = annotated.split(x, self.family.n_features + self.noise)
+        x, _ = observed.without_labels(self.observation, x, self.family.n_features + self.observation.noise)
         _accumulate.add_counts(groups.starts, groups.resp, stats["count"])
         stats["mass"] += len(x) if sample_weight is None else sample_weight.sum()
         entropy, given = [], sample_weight
@@ -166,7 +170,7 @@ class MixtureModel:
             if self.background is not None:
                 more, sample_weight = self.background.of_rows(x, resp, sample_weight)
                 stats["entropy"] += more
-            if self.noise or (self.incomplete and missing.is_missing(x) is not None):
+            if observed.has_latent_values(self.observation, x):
                 missing.accumulate(self, x, groups, stats, workers)
             else:
                 self.family.accumulate_shared(stats, x, groups, sample_weight)
@@ -188,13 +192,8 @@ class MixtureModel:
     def table_of(self, expected, stats, split=serial):
         """The table of local steps under the expected log likelihood."""
         table = expected.table(self.weights.expected_log(stats["count"]), self.dtype, split)
-        if self.noise:
-            table = noisy.NoisyTable(expected, table)
-        elif self.incomplete:
-            table = missing.IncompleteTable(expected, table)
-        if self.annotated:
-            table = annotated.AnnotatedTable(table, self.owners, self.family.n_features + self.noise)
-        return table
+        table = observed.table_of(self.observation.value, expected, table)
+        return observed.with_labels(self.observation, table, self.owners, self.family.n_features)
 
     def _moments(self, expected, stats):  # noqa: ARG002
         """Moments of the components, from which the search computes neighbours."""
@@ -207,10 +206,7 @@ class MixtureModel:
 
     def for_rows(self, rows):
         """This model for rows that may have missing values, labels or noise."""
-        return altered(
-            self, incomplete=self.incomplete or rows.incomplete, annotated=self.annotated or rows.annotated,
-            noise=rows.noise,
-        )  # fmt: skip
+        return altered(self, observation=self.observation.followed_by(rows.observation))
 
     def reading_more(self, rows, gaussians, stats):
         """This model for rows with missing values, labels or noise, under the Gaussians of its last step."""

@@ -6,14 +6,16 @@ import numpy as np
 
 from sparsemix._estimator.input.checks import largest_value
 from sparsemix._estimator.input.forms import floats_of
-from sparsemix._heuristics.mixture.start import data_gaussian, one_component, subset
+from sparsemix._heuristics.mixture.start import one_component, subset
 from sparsemix._models.mixture.model import MixtureModel
 from sparsemix._models.mixture.noisy import NoisyTable
 from sparsemix._rows.blocks import gathered, spans
+from sparsemix._rows.observation import NOISY, Observation
 from sparsemix._stats import symmetric
 from sparsemix._stats.altered import altered
+from sparsemix.mixture import _missing
 from sparsemix.mixture._annotations.rows import AnnotatedRows, variances_of
-from sparsemix.mixture._missing import ROWS, STEPS, CompletedRows, correlated, incomplete_gaussian, positive
+from sparsemix.mixture._missing import ROWS, STEPS, CompletedRows, correlated, positive
 
 # Least variance of the first step without noise, as a share of the variance with it.
 LEAST_SHARE = 0.01
@@ -26,13 +28,8 @@ NUMBERS = 1 << 20
 USUAL, SOME_ROWS = 0.25, ROWS // 4
 
 
-def check_noise(noise, X, family):
+def check_noise(noise, X):
     """Noise of each row as an array of shape (N, D) or (N, D, D); without a copy of variances that rows share."""
-    if family.has_loadings:
-        raise ValueError(
-            "noise_variance cannot be used with covariance_type='low_rank', which has noise variances of its "
-            "components; choose another covariance_type, such as 'full'"
-        )
     noise, (n, d) = floats_of(noise, "noise_variance"), X.shape
     if noise.shape == (d,):
         noise = np.broadcast_to(noise, (n, d))
@@ -77,6 +74,20 @@ def refuse_matrices(block, start):
         )
 
 
+def seed_rows(rows, family, workers):
+    """Rows for the initialisation: of equal noise, completed, or as they are."""
+    if rows.observation.value == NOISY:
+        return EquallyNoisyRows(rows.unlabelled, family, workers)
+    return _missing.seed_rows(rows.values, family, workers)
+
+
+def gaussian_of(family, rows, workers):
+    """All rows without their noise as one Gaussian of the family."""
+    if rows.observation.value == NOISY:
+        return noiseless_gaussian(family, rows.unlabelled, workers)
+    return _missing.gaussian_of(family, rows.values, workers)
+
+
 class EquallyNoisyRows(CompletedRows):
     """Posterior means of rows with their usual noise: values with large noise would look like a cluster."""
 
@@ -103,7 +114,7 @@ def noiseless_gaussian(family, rows, workers):
 
 def sampled_noiseless(family, some, workers):
     """Some rows without their noise as one Gaussian with positive variances, by steps of EM."""
-    gaussian = positive((incomplete_gaussian if some.incomplete else data_gaussian)(family, some.values, workers))
+    gaussian = positive(_missing.gaussian_of(family, some.values, workers))
     with_noise = family.shape.pooled(gaussian.variances()[0])
     share = 1.0 - family.shape.pooled(some.mean_noise()) / with_noise
     roots = np.sqrt(np.maximum(share, LEAST_SHARE))
@@ -120,5 +131,6 @@ def sampled_noiseless(family, some, workers):
 def step(family, rows, gaussian, workers):
     """One step of EM for one Gaussian."""
     table = NoisyTable(gaussian, gaussian.table(np.zeros(1), np.float64))
-    one = altered(MixtureModel(family, None, 1, 1, rows.dtype, rows.shift), noise=rows.noise, table=table)
+    observation = Observation(noise=rows.observation.noise)
+    one = altered(MixtureModel(family, None, 1, 1, rows.dtype, rows.shift), observation=observation, table=table)
     return family.maximum_likelihood(one_component(one, rows, workers), 0.0)

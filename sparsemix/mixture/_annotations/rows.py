@@ -1,9 +1,12 @@
 """Rows of which some have labels, or which have noise."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from sparsemix._models.mixture.annotated import UNKNOWN
 from sparsemix._rows.blocks import Rows, length, part
+from sparsemix._rows.observation import Observation
 from sparsemix._stats import symmetric
 from sparsemix._stats.altered import altered
 from sparsemix.mixture._annotations.labels import numbered
@@ -28,10 +31,10 @@ class AnnotatedRows(Rows):
     def __init__(self, rows, labels=None, noise=None):
         super().__init__(rows.X, rows.sample_weight, rows.shift, rows.dtype)
         self.kept, self.labels, self.noise_variance = rows.kept, labels, noise
-        self.annotated = labels is not None
+        d, of_noise = self.X.shape[1], 0
         if noise is not None:
-            d = self.X.shape[1]
-            self.noise = d if noise.ndim == 2 else symmetric.packed_size(d)
+            of_noise = d if noise.ndim == 2 else symmetric.packed_size(d)
+        self.observation = Observation(rows.observation.missing, of_noise, labels is not None)
 
     @property
     def values(self):
@@ -43,7 +46,12 @@ class AnnotatedRows(Rows):
     @property
     def unlabelled(self):
         """These rows without labels."""
-        return altered(self, labels=None, annotated=False)
+        return altered(self, labels=None, observation=replace(self.observation, labelled=False))
+
+    @property
+    def width(self):
+        """See Rows."""
+        return self.X.shape[1] + self.observation.noise
 
     def chosen(self, selection, dtype=None):
         """See Rows; without labels."""
@@ -74,7 +82,7 @@ class AnnotatedRows(Rows):
 
     def buffer(self, selection):
         """See Rows."""
-        return np.empty((length(selection), self.X.shape[1] + self.noise + self.annotated), dtype=self.dtype)
+        return np.empty((length(selection), self.width + self.observation.labelled), dtype=self.dtype)
 
     def load(self, selection, start, stop, buffer):
         """See Rows."""
@@ -82,10 +90,10 @@ class AnnotatedRows(Rows):
         out[:, :d] = self.X[chosen]
         if self.shift is not None:
             np.subtract(out[:, :d], self.shift, out=out[:, :d], casting="same_kind")
-        if self.noise:
+        if self.observation.noise:
             noise = self.noise_variance[chosen]
-            out[:, d : d + self.noise] = noise if noise.ndim == 2 else symmetric.pack(noise)
-        if self.annotated:
+            out[:, d : self.width] = noise if noise.ndim == 2 else symmetric.pack(noise)
+        if self.observation.labelled:
             out[:, -1] = UNKNOWN if self.numbers is None else self.numbers[chosen]
         return out
 

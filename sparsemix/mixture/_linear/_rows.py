@@ -9,6 +9,7 @@ from sparsemix._estimator.input.checks import bad_row, check_rows, validated
 from sparsemix._estimator.input.forms import is_sparse
 from sparsemix._rows.blocks import Rows, part, spans
 from sparsemix._rows.documents import DocumentBlock, Documents
+from sparsemix._rows.observation import Observation
 
 
 class Standing:
@@ -50,7 +51,7 @@ class Standing:
 class UnitRows(Standing, Rows):
     """Dense rows, each scaled to length one as it is read. Rows of zeros stay: predictions use the weights alone."""
 
-    incomplete = False  # directions have no missing values
+    observation = Observation()  # directions have no missing values
 
     def load(self, selection, start, stop, buffer):
         """See Rows."""
