@@ -4,17 +4,53 @@ All sizes depend on the shape of the data and on the model, never on the number 
 """
 
 from copy import copy
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
 
-from sparsemix._rows.observation import Observation
-
 # Bytes of a chunk: rows and responsibilities. Large enough that a component's matrix product has many rows.
 CHUNK_BYTES = 1 << 24
 # Weights of a tile: 2^18 floats are 1 MB, the L2 cache of current processors.
 TILE_WEIGHTS = 1 << 18
+# Kinds of values. Those with noise may be missing too: such a value has infinite noise.
+COMPLETE, MISSING, NOISY = "complete", "missing", "noisy"
+
+
+@dataclass(frozen=True)
+class Observation:
+    """How rows are observed, and in which form a model reads them.
+
+    Weights are no part of it, since they are a factor of the sums; nor is a background, which is a component of the
+    model.
+
+    Attributes
+    ----------
+    missing : bool
+        Whether values may be missing (NaN).
+    noise : int
+        Number of columns that hold the noise of a row, after its values; 0 without noise.
+    labelled : bool
+        Whether a last column holds a label.
+    """
+
+    missing: bool = False
+    noise: int = 0
+    labelled: bool = False
+
+    @property
+    def value(self):
+        """COMPLETE, MISSING or NOISY."""
+        return NOISY if self.noise else MISSING if self.missing else COMPLETE
+
+    def followed_by(self, rows):
+        """What a model reads that has seen rows of this kind and now sees those of another."""
+        return Observation(self.missing or rows.missing, rows.noise, self.labelled or rows.labelled)
+
+    def covers(self, rows):
+        """Whether a model for rows of this kind reads those of another kind as they are."""
+        return self.missing >= rows.missing and self.labelled >= rows.labelled and self.noise == rows.noise
 
 
 class Rows:
@@ -71,7 +107,12 @@ class Rows:
 
     @property
     def values(self):
-        """These rows without annotations."""
+        """These rows without labels and noise."""
+        return self
+
+    @property
+    def unlabelled(self):
+        """These rows without labels."""
         return self
 
     def blocking(self, n_components, n_nonzero):

@@ -12,8 +12,7 @@ from sparsemix._kernels.documents import _gather, _memory
 from sparsemix._kernels.documents._entries import Entries
 from sparsemix._kernels.split import _split
 from sparsemix._rows import blocks
-from sparsemix._rows.blocks import gathered, spans, tile_size
-from sparsemix._rows.observation import Observation
+from sparsemix._rows.blocks import Observation, gathered, spans, tile_size
 from sparsemix._stats.word_rows import ByWord
 
 # Bytes of a chunk of documents: entries and responsibilities. The sums by word of a chunk form one sparse table, so a

@@ -15,19 +15,18 @@ from sparsemix._estimator.input.counts import WholeNumbers
 from sparsemix._estimator.input.gaussian_prior import prior_arguments, scales_and_value
 from sparsemix._estimator.learning import Plan
 from sparsemix._heuristics.mixture.policy import few_components
-from sparsemix._heuristics.mixture.start import Start, subset
+from sparsemix._heuristics.mixture.start import Start, data_gaussian, subset
 from sparsemix._models.mixture.model import MaximumLikelihoodMixture, VariationalMixture
-from sparsemix._rows.observation import NOISY
+from sparsemix._rows.blocks import COMPLETE, MISSING, NOISY
 from sparsemix._stats import symmetric
 from sparsemix._stats.altered import altered
 from sparsemix._stats.families import GAUSSIANS
 from sparsemix._stats.weights import DirichletWeights, EqualWeights, weights_of
 from sparsemix.mixture._annotations.background import make_background
-from sparsemix.mixture._annotations.noise import gaussian_of, seed_rows
+from sparsemix.mixture._annotations.noise import EquallyNoisyRows, noiseless_gaussian
 from sparsemix.mixture._initial_values import Given
 from sparsemix.mixture._loadings import plain_model, with_loadings
-from sparsemix.mixture._may import refuse_pairs
-from sparsemix.mixture._missing import check_observed, columns_of
+from sparsemix.mixture._missing import check_observed, completed, incomplete_gaussian, observed_sample
 from sparsemix.mixture._plan import kept_entries
 
 # Size of the initialisation's subset: many more rows than dimensions or components, few enough for seconds.
@@ -58,6 +57,9 @@ DEPENDENT, SHARED = 1e-10, 1e-5
 WITHIN = 2.0
 # With fewer rows per column than this the prior keeps only a part of the correlations.
 FEW_ROWS = 8.0
+# What kinds of values change in the initialisation: all rows as one Gaussian, and the rows that it sees.
+GAUSSIANS_OF = {COMPLETE: data_gaussian, MISSING: incomplete_gaussian, NOISY: noiseless_gaussian}
+SEEDS = {COMPLETE: lambda rows, *_: rows, MISSING: completed, NOISY: EquallyNoisyRows}
 
 
 def start_fit(params, rows, rng, workers, n_init_iter, background=None):
@@ -68,7 +70,7 @@ def start_fit(params, rows, rng, workers, n_init_iter, background=None):
     kept = rows.kept
     rows, model, learner = assemble(params, rows, workers, background)
     plain = plain_model(model) if model.family.has_loadings else model
-    seen = seed_rows(rows, plain.family, workers)
+    seen = SEEDS[rows.observation.value](rows.unlabelled, plain.family, workers)
     size = init_size(plain.family, model.n_components)
     seeding = params.init_params if isinstance(params.init_params, str) else "auto"
     given = Given.of(params.init_params, plain, len(rows), kept)
@@ -76,7 +78,6 @@ def start_fit(params, rows, rng, workers, n_init_iter, background=None):
     background = None if background is None else make_background(background, rows, learner.floor)
     start.background, classes = background, None
     if rows.observation.labelled:
-        refuse_pairs({"labels", *(() if isinstance(params.init_params, str) else ("values",))})
         classes = rows.number()
         start.row_labels = rows.numbers
     stats, priors = start.stats(seen, rng, workers), {}
@@ -116,12 +117,13 @@ def assemble(params, rows, workers, background=None):
     n_components, n_rows = params.n_components, params.total_samples or rows.mass
     family = make_family(params.covariance_type, n_components, rows.X.shape[1], n_rows)
     check_columns(rows.X)
-    check_observed(rows)
-    limits = ColumnLimits.of(columns_of(rows), family.has_means)
+    if rows.observation.missing:
+        check_observed(rows.mean())
+    limits = ColumnLimits.of(observed_sample(rows.X) if rows.observation.missing else rows.X, family.has_means)
     if family.has_means:
         rows = rows.shifted(limits.means(rows.mean()))
     plain = family.plain
-    data = gaussian_of(plain, rows, workers)
+    data = GAUSSIANS_OF[rows.observation.value](plain, rows.unlabelled, workers)
     if family.tied:
         warn_of_wild_values(data, limits, rows)
     elif family.has_means and n_components > 1 and few_components(n_components) and background is None:

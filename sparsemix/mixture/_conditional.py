@@ -16,8 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from sparsemix._estimator.input.checks import check_rows
 from sparsemix._estimator.input.forms import floats_of, frame_like, is_frame
 from sparsemix._models.mixture.missing import is_missing
-from sparsemix._rows.blocks import Rows
-from sparsemix._rows.observation import MISSING
+from sparsemix._rows.blocks import MISSING, Rows
 from sparsemix._rows.threads import Workers
 from sparsemix._typing import ArrayLike, Estimator, RowsLike
 

@@ -8,9 +8,9 @@ from scipy.special import expit, logit
 
 from sparsemix._estimator.input.checks import check_explained
 from sparsemix._kernels.vectors._log_sum import log_sum_exp
-from sparsemix._models.mixture.observed import table_of
+from sparsemix._models.mixture.model import TABLES
 from sparsemix._rows import blocks
-from sparsemix._rows.observation import COMPLETE, MISSING
+from sparsemix._rows.blocks import COMPLETE, MISSING
 from sparsemix._stats.altered import altered
 
 # Label of a row that belongs to the background.
@@ -76,7 +76,7 @@ class FittedMixture:
             else:
                 with np.errstate(divide="ignore"):
                     likelihood, log_weights = self.plug_in, np.log(self.weights)
-            self._tables[key] = table_of(value, likelihood, likelihood.table(log_weights, dtype))
+            self._tables[key] = TABLES[value](likelihood, likelihood.table(log_weights, dtype))
         return self._tables[key]
 
     @property

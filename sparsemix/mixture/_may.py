@@ -63,8 +63,8 @@ def may(deed, rows=None, model=None):
     return kinds_of(rows, model).isdisjoint(FORBIDDEN[deed])
 
 
-def refuse_pairs(kinds, **values):
-    """Raise for kinds that cannot be used together; ``values`` go into the message."""
+def refuse_pairs(kinds, candidates=None):
+    """Raise for kinds that cannot be used together; ``candidates`` go into the message."""
     for pair, message in REFUSED.items():
         if kinds.issuperset(pair):
-            raise ValueError(message.format(**values))
+            raise ValueError(message.format(candidates=candidates))

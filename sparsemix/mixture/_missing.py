@@ -8,11 +8,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from sparsemix._heuristics.mixture.start import data_gaussian, one_component, subset
+from sparsemix._heuristics.mixture.start import one_component, subset
 from sparsemix._models.mixture.missing import IncompleteTable
 from sparsemix._models.mixture.model import MixtureModel
-from sparsemix._rows.blocks import Rows, length, numbers, part
-from sparsemix._rows.observation import Observation
+from sparsemix._rows.blocks import Observation, Rows, length, numbers, part
 from sparsemix._stats import symmetric
 from sparsemix._stats.altered import altered
 from sparsemix._stats.families import FullGaussian, Gaussians
@@ -74,21 +73,11 @@ def completed(rows, family, workers):
     return CompletedRows(rows, table_of(sampled_gaussian(correlated(family), rows, workers)))
 
 
-def seed_rows(rows, family, workers):
-    """Rows for the initialisation: as they are, or completed."""
-    return completed(rows, family, workers) if rows.observation.missing else rows
-
-
 def correlated(family):
     """The family of the Gaussian that completes rows."""
     if family.has_means and not family.shape.correlated and family.n_features <= MOST_COLUMNS:
         return FullGaussian(family.n_features)
     return family
-
-
-def gaussian_of(family, rows, workers):
-    """All rows as one Gaussian of the family."""
-    return (incomplete_gaussian if rows.observation.missing else data_gaussian)(family, rows, workers)
 
 
 def incomplete_gaussian(family, rows, workers):
@@ -140,11 +129,8 @@ def positive(gaussian):
     return replace(gaussian, covariances=covariances)
 
 
-def columns_of(rows):
-    """Values for estimates of single columns: missing ones are replaced by other values of their column, in turn."""
-    X = rows.X
-    if not rows.observation.missing:
-        return X
+def observed_sample(X):
+    """Rows for estimates of single columns: missing values are replaced by other values of their column, in turn."""
     rows = X if len(X) <= ROWS else X[np.sort(np.random.default_rng(0).choice(len(X), ROWS, replace=False))]
     out = np.array(rows)
     for column in out.T:
@@ -153,8 +139,8 @@ def columns_of(rows):
     return out
 
 
-def check_observed(rows):
-    """Refuse columns without an observed value."""
-    bad = np.flatnonzero(np.isnan(rows.mean())) if rows.observation.missing else []
+def check_observed(means):
+    """Refuse columns without an observed value; ``means`` are those of the observed values."""
+    bad = np.flatnonzero(np.isnan(means))
     if len(bad):
         raise ValueError(f"column {bad[0]} of X is NaN in every row; leave out columns without any observed value")

@@ -124,11 +124,6 @@ class MixturePredictMixin:
         """
         return weighted_mean(self.score_samples(X, noise_variance=noise_variance), sample_weight)
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
-
     @plain_arguments
     def sample(self, n_samples: int = 1) -> tuple[Array, Array]:
         """Draw rows from the mixture whose log densities ``score_samples`` returns.

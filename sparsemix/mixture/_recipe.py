@@ -15,8 +15,7 @@ from sparsemix._heuristics.mixture.births import Births, Recent, late_births
 from sparsemix._heuristics.mixture.priors import LearnedPrior, of_stream
 from sparsemix._heuristics.mixture.repairs import Repairs, ungrouped
 from sparsemix._heuristics.mixture.start import one_component
-from sparsemix._rows.blocks import Rows
-from sparsemix._rows.observation import Observation
+from sparsemix._rows.blocks import Observation, Rows
 from sparsemix._rows.threads import slow_blas
 from sparsemix._stats.altered import altered
 from sparsemix.mixture import _plan
@@ -125,7 +124,7 @@ class GaussianRecipe:
         params = self.params
         self._check_enough(rows, "give more rows or lower n_components")
         if before is None:
-            begin = start_fit(params, rows, rng, workers, FIT_INIT_ITER, self._share())
+            begin = self._started(rows, rng, workers, FIT_INIT_ITER)
             rows, model, stats, about = begin.rows, begin.model, begin.stats, begin.about
         else:
             model, stats = _plan.continued(params, before, rows, self.structure(before))
@@ -146,7 +145,7 @@ class GaussianRecipe:
 
     def stream(self, rows, rng, workers):
         self._check_enough(rows, "give the first call of partial_fit at least n_components rows")
-        begin = start_fit(self.params, rows, rng, workers, STREAM_INIT_ITER, self._share())
+        begin = self._started(rows, rng, workers, STREAM_INIT_ITER)
         search = _plan.search_of(self.params, rng, len(begin.rows), stored=False)
         return Plan(begin.rows, altered(begin.model, search=search), begin.stats, about=begin.about)
 
@@ -172,6 +171,11 @@ class GaussianRecipe:
             fitted = fitted if found is None else FittedMixture(*found)
         return replace(state, fitted=fitted, kept=recent), rows
 
+    def _started(self, rows, rng, workers, n_init_iter):
+        """Rows, model and statistics from an initialisation."""
+        refuse_pairs(self._given() | (set() if isinstance(self.params.init_params, str) else {"values"}))
+        return start_fit(self.params, rows, rng, workers, n_init_iter, self._share())
+
     def _check_enough(self, rows, remedy):
         _plan.check_enough(self.params, rows, remedy)
         if self.params.verbose and slow_blas():
@@ -192,8 +196,8 @@ class GaussianRecipe:
     def published(self, model, stats, about):
         return _plan.published(self.params, model, stats, about) | {"n_features_in_": model.family.n_features}
 
-    def done(self, estimator, X):
-        warn_of_counts(len(estimator.weights_), X)
+    def done(self, estimator, X):  # noqa: ARG002
+        warn_of_counts(self.params.n_components, X)
 
     def structure(self, fitted):
         return _plan.structure_of(fitted) | {"covariance_type": type_of(fitted.model.family, self.params)}

@@ -443,3 +443,9 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
 
     def _recipe(self):
         return GaussianRecipe(self._params)
+
+    def __sklearn_tags__(self):
+        """NaN is a missing value."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags

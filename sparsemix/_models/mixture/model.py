@@ -7,9 +7,9 @@ import numpy as np
 
 from sparsemix._kernels.gaussians import _accumulate
 from sparsemix._kernels.vectors import _topl
-from sparsemix._models.mixture import missing, observed
+from sparsemix._models.mixture import annotated, missing, noisy
 from sparsemix._models.mixture.candidates import TILE
-from sparsemix._rows.observation import Observation
+from sparsemix._rows.blocks import COMPLETE, MISSING, NOISY, Observation
 from sparsemix._stats.altered import altered
 from sparsemix._stats.families import serial
 from sparsemix._stats.responsibilities import SparseResponsibilities
@@ -19,6 +19,12 @@ LARGEST_SCALE = 1e150  # maximum factor of a prior, so that sums stay finite
 SPARSE_TILE, SPARSE_WEIGHTS = 1 << 11, 1 << 22
 # Pieces of the sums of a chunk for each thread: a thread that has ended one takes the next.
 PIECES = 4
+# What kinds of values change: the table, made of the likelihood and the table of complete rows, and whether the sums of
+# a chunk are those of completed rows.
+TABLES = {COMPLETE: lambda _, table: table, MISSING: missing.IncompleteTable, NOISY: noisy.NoisyTable}
+HAS_LATENT = {
+    COMPLETE: lambda _: False, MISSING: lambda x: missing.is_missing(x) is not None, NOISY: lambda _: True,
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -156,13 +162,14 @@ class MixtureModel:
         else:
             _topl.top_l_responsibilities(self.log_weights(x, scratch), resp.indices, resp.values, resp.log_z, numbers)
         if self.background is not None:
-            x, labels = observed.without_labels(self.observation, x, self.family.n_features)
+            x, labels = annotated.split(x, self.family.n_features) if self.observation.labelled else (x, None)
             self.background.take(x, resp, labels)
 
     def accumulate(self, x, resp, sample_weight, stats, workers):
         """Add a chunk to the statistics, component by component."""
         groups = Groups.of(resp, sample_weight, self.n_components)
-        x, _ = observed.without_labels(self.observation, x, self.family.n_features + self.observation.noise)
+        if self.observation.labelled:
+            x, _ = annotated.split(x, self.family.n_features + self.observation.noise)
         _accumulate.add_counts(groups.starts, groups.resp, stats["count"])
         stats["mass"] += len(x) if sample_weight is None else sample_weight.sum()
         entropy, given = [], sample_weight
@@ -170,7 +177,7 @@ class MixtureModel:
             if self.background is not None:
                 more, sample_weight = self.background.of_rows(x, resp, sample_weight)
                 stats["entropy"] += more
-            if observed.has_latent_values(self.observation, x):
+            if HAS_LATENT[self.observation.value](x):
                 missing.accumulate(self, x, groups, stats, workers)
             else:
                 self.family.accumulate_shared(stats, x, groups, sample_weight)
@@ -192,8 +199,10 @@ class MixtureModel:
     def table_of(self, expected, stats, split=serial):
         """The table of local steps under the expected log likelihood."""
         table = expected.table(self.weights.expected_log(stats["count"]), self.dtype, split)
-        table = observed.table_of(self.observation.value, expected, table)
-        return observed.with_labels(self.observation, table, self.owners, self.family.n_features)
+        table = TABLES[self.observation.value](expected, table)
+        if self.observation.labelled:
+            table = annotated.AnnotatedTable(table, self.owners, self.family.n_features + self.observation.noise)
+        return table
 
     def _moments(self, expected, stats):  # noqa: ARG002
         """Moments of the components, from which the search computes neighbours."""

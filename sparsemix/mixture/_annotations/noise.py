@@ -6,16 +6,14 @@ import numpy as np
 
 from sparsemix._estimator.input.checks import largest_value
 from sparsemix._estimator.input.forms import floats_of
-from sparsemix._heuristics.mixture.start import one_component, subset
+from sparsemix._heuristics.mixture.start import data_gaussian, one_component, subset
 from sparsemix._models.mixture.model import MixtureModel
 from sparsemix._models.mixture.noisy import NoisyTable
-from sparsemix._rows.blocks import gathered, spans
-from sparsemix._rows.observation import NOISY, Observation
+from sparsemix._rows.blocks import Observation, gathered, spans
 from sparsemix._stats import symmetric
 from sparsemix._stats.altered import altered
-from sparsemix.mixture import _missing
 from sparsemix.mixture._annotations.rows import AnnotatedRows, variances_of
-from sparsemix.mixture._missing import ROWS, STEPS, CompletedRows, correlated, positive
+from sparsemix.mixture._missing import ROWS, STEPS, CompletedRows, correlated, incomplete_gaussian, positive
 
 # Least variance of the first step without noise, as a share of the variance with it.
 LEAST_SHARE = 0.01
@@ -74,20 +72,6 @@ def refuse_matrices(block, start):
         )
 
 
-def seed_rows(rows, family, workers):
-    """Rows for the initialisation: of equal noise, completed, or as they are."""
-    if rows.observation.value == NOISY:
-        return EquallyNoisyRows(rows.unlabelled, family, workers)
-    return _missing.seed_rows(rows.values, family, workers)
-
-
-def gaussian_of(family, rows, workers):
-    """All rows without their noise as one Gaussian of the family."""
-    if rows.observation.value == NOISY:
-        return noiseless_gaussian(family, rows.unlabelled, workers)
-    return _missing.gaussian_of(family, rows.values, workers)
-
-
 class EquallyNoisyRows(CompletedRows):
     """Posterior means of rows with their usual noise: values with large noise would look like a cluster."""
 
@@ -114,7 +98,8 @@ def noiseless_gaussian(family, rows, workers):
 
 def sampled_noiseless(family, some, workers):
     """Some rows without their noise as one Gaussian with positive variances, by steps of EM."""
-    gaussian = positive(_missing.gaussian_of(family, some.values, workers))
+    begin = incomplete_gaussian if some.observation.missing else data_gaussian
+    gaussian = positive(begin(family, some.values, workers))
     with_noise = family.shape.pooled(gaussian.variances()[0])
     share = 1.0 - family.shape.pooled(some.mean_noise()) / with_noise
     roots = np.sqrt(np.maximum(share, LEAST_SHARE))

@@ -5,8 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from sparsemix._models.mixture.annotated import UNKNOWN
-from sparsemix._rows.blocks import Rows, length, part
-from sparsemix._rows.observation import Observation
+from sparsemix._rows.blocks import Observation, Rows, length, part
 from sparsemix._stats import symmetric
 from sparsemix._stats.altered import altered
 from sparsemix.mixture._annotations.labels import numbered
@@ -45,7 +44,9 @@ class AnnotatedRows(Rows):
 
     @property
     def unlabelled(self):
-        """These rows without labels."""
+        """See Rows."""
+        if not self.observation.noise:
+            return self.values
         return altered(self, labels=None, observation=replace(self.observation, labelled=False))
 
     @property

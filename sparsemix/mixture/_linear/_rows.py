@@ -7,9 +7,8 @@ from scipy import sparse
 
 from sparsemix._estimator.input.checks import bad_row, check_rows, validated
 from sparsemix._estimator.input.forms import is_sparse
-from sparsemix._rows.blocks import Rows, part, spans
+from sparsemix._rows.blocks import Observation, Rows, part, spans
 from sparsemix._rows.documents import DocumentBlock, Documents
-from sparsemix._rows.observation import Observation
 
 
 class Standing:
