@@ -16,9 +16,10 @@ from sparsemix._estimator.streams import absorb_rows
 from sparsemix._heuristics.mixture.start import SEEDINGS
 from sparsemix._stats.families import GAUSSIANS
 from sparsemix._typing import ArrayLike, Folder, RowsLike, Seed, Weights
+from sparsemix.mixture import _conditional, _predict
+from sparsemix.mixture._annotations import labels
 from sparsemix.mixture._estimator import CONSTRAINTS, MixtureEstimator
 from sparsemix.mixture._given_parameters import from_parameters
-from sparsemix.mixture._predict import MixturePredictMixin
 from sparsemix.mixture._recipe import GaussianRecipe
 
 RANK = Interval(numbers.Integral, 1, None, closed="left")
@@ -28,7 +29,7 @@ PRIORS = (*OF_MEANS, "degrees_of_freedom_prior", "covariance_prior", "weight_con
 
 
 # The docstring is half of this file: it is the manual of the class.
-class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
+class SparseGaussianMixture(MixtureEstimator):
     """Mixture of Gaussians with at most L non-zero responsibilities a row.
 
     Use it for hundreds or thousands of components and many rows. Each row updates the statistics of only ``n_nonzero``
@@ -272,6 +273,27 @@ class SparseGaussianMixture(MixturePredictMixin, MixtureEstimator):
     _unread: dict = {"inference": {"em": PRIORS}, "covariance_type": {"zero_mean": OF_MEANS}}  # noqa: RUF012
 
     from_parameters = classmethod(from_parameters)
+    # What other files define.
+    predict = _predict.predict
+    predict_proba = _predict.predict_proba
+    score_samples = _predict.score_samples
+    score = _predict.score
+    sample, density_parameters = _predict.sample, _predict.density_parameters
+    predict_labels, predict_label_proba = labels.predict_labels, labels.predict_label_proba
+    marginal, condition, impute = _conditional.marginal, _conditional.condition, _conditional.impute
+    weights_, means_, covariances_ = _predict.weights_, _predict.means_, _predict.covariances_
+    precisions_, precisions_cholesky_ = _predict.precisions_, _predict.precisions_cholesky_
+    loadings_, noise_variance_ = _predict.loadings_, _predict.noise_variance_
+    component_labels_ = _predict.component_labels_
+    label_classes_ = _predict.label_classes_
+    background_weight_ = _predict.background_weight_
+    mean_precision_prior_, mean_prior_ = _predict.mean_precision_prior_, _predict.mean_prior_
+    degrees_of_freedom_prior_ = _predict.degrees_of_freedom_prior_
+    covariance_prior_ = _predict.covariance_prior_
+    covariance_prior_scales_ = _predict.covariance_prior_scales_
+    weight_concentration_ = _predict.weight_concentration_
+    mean_precision_ = _predict.mean_precision_
+    degrees_of_freedom_ = _predict.degrees_of_freedom_
     cluster_centers_ = Absent("read means_, the means of the components")
     init_params_ = Absent(UNFITTED)
 

@@ -124,7 +124,7 @@ def predict_labels(self: Any, X: RowsLike) -> Array:
     array([7, 7, 7, 7, 3, 3, 3, 3])
     """
     check_is_fitted(self)
-    self._labelled("predict_labels")
+    labelled(self, "predict_labels")
     return self.label_classes_[self.predict_label_proba(X).argmax(axis=1)]
 
 
@@ -159,7 +159,7 @@ def predict_label_proba(self: Any, X: RowsLike) -> Array:
     array([[0., 1.]])
     """
     check_is_fitted(self)
-    owners = self._labelled("predict_label_proba").owners
+    owners = labelled(self, "predict_label_proba").owners
     rows, workers = self._ready(X)
     of_class = np.eye(len(self.label_classes_), dtype=rows.dtype)[owners]
     proba = np.empty((len(rows), of_class.shape[1]), dtype=rows.dtype)
@@ -171,3 +171,12 @@ def predict_label_proba(self: Any, X: RowsLike) -> Array:
     with workers:
         self._fitted.each_tile("responsibility", rows, workers, share)
     return proba
+
+
+def labelled(self, name):
+    """The model, whose components have labels."""
+    model = self._attribute(name).model
+    if model.owners is None:
+        own = type(self).__name__
+        raise AttributeError(f"{own} has no {name}: it was fitted without labels; call fit(X, labels=...)")
+    return model

@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from sparsemix._compat import StrOptions
 from sparsemix._estimator.input.checks import of_positive_weight
 from sparsemix._estimator.learning import Plan, resumed_rows
 from sparsemix._estimator.progress import fingerprint
@@ -15,9 +16,13 @@ from sparsemix._models.mixture.model import LinearMixture
 from sparsemix._stats.altered import altered
 from sparsemix._stats.weights import weights_of
 from sparsemix.mixture import _plan
+from sparsemix.mixture._estimator import CONSTRAINTS
 from sparsemix.mixture._fitted import FittedMixture
 from sparsemix.mixture._initial_values import refuse_responsibilities
-from sparsemix.mixture._linear._start import first_rows, part_of, seed_rows, start
+from sparsemix.mixture._linear._start import SEEDINGS, first_rows, part_of, seed_rows, start
+
+# Constraints of the parameters that all mixtures with a linear likelihood have.
+LINEAR_CONSTRAINTS = CONSTRAINTS | {"init_params": [StrOptions(set(SEEDINGS)), "array-like", dict]}
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,14 @@ from sparsemix._estimator.base import published
 from sparsemix._estimator.input.checks import PRIOR
 from sparsemix._estimator.parameters import plain_arguments
 from sparsemix._typing import Array, Seed
-from sparsemix.mixture._linear._estimator import LINEAR_CONSTRAINTS, LinearEstimator
+from sparsemix.mixture._estimator import MixtureEstimator
 from sparsemix.mixture._linear._rows import YesNoRows
 from sparsemix.mixture._linear.likelihoods import Flags
+from sparsemix.mixture._linear.recipe import LINEAR_CONSTRAINTS, LinearRecipe
 
 
 # The docstring is half of this file: it is the manual of the class.
-class SparseBernoulliMixture(LinearEstimator):
+class SparseBernoulliMixture(MixtureEstimator):
     """Mixture of Bernoulli distributions: classes of rows of yes and no, known as latent class analysis.
 
     Use it for tables of 0 and 1: answers of a survey, symptoms, purchases, species at sites, tags. Within a component
@@ -158,7 +159,7 @@ class SparseBernoulliMixture(LinearEstimator):
 
     _row_class = YesNoRows
     _takes = "tables of 0 and 1; encode answers with sklearn.preprocessing.OneHotEncoder"
-    _fixed_params = LinearEstimator._fixed_params | {"first_epochs": {"em": 2, "vb": 5}}
+    _fixed_params = MixtureEstimator._fixed_params | {"first_epochs": {"em": 2, "vb": 5}}
     cluster_centers_ = Absent("read probabilities_, the probabilities of the components")
     _likelihood = Flags()
     _parameter_constraints: dict = LINEAR_CONSTRAINTS | {
@@ -207,9 +208,13 @@ class SparseBernoulliMixture(LinearEstimator):
         self.verbose = verbose
         self.random_state = random_state
 
+    def _recipe(self):
+        return LinearRecipe(self._params, self._likelihood)
+
     def __sklearn_tags__(self):
         """Zeros and ones, sparse or dense."""
         tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
         tags.input_tags.positive_only = self._params.binarize is None
         tags.input_tags.allow_nan = True
         return tags

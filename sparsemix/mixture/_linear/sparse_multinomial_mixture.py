@@ -8,12 +8,13 @@ from sparsemix._estimator.base import published
 from sparsemix._estimator.input.checks import PRIOR
 from sparsemix._estimator.input.forms import COUNTS
 from sparsemix._typing import Seed
-from sparsemix.mixture._linear._estimator import LINEAR_CONSTRAINTS, LinearEstimator
+from sparsemix.mixture._estimator import MixtureEstimator
 from sparsemix.mixture._linear.likelihoods import Words
+from sparsemix.mixture._linear.recipe import LINEAR_CONSTRAINTS, LinearRecipe
 
 
 # The docstring is half of this file: it is the manual of the class.
-class SparseMultinomialMixture(LinearEstimator):
+class SparseMultinomialMixture(MixtureEstimator):
     """Mixture of multinomial distributions: one cluster for each document, from its word counts.
 
     Use it for short texts with one subject (titles, messages, queries); longer texts have several, which a topic model
@@ -145,7 +146,7 @@ class SparseMultinomialMixture(LinearEstimator):
     _parameter_constraints: dict = LINEAR_CONSTRAINTS | {"word_prior": [PRIOR]}
     # Online epochs of EM before learning, in which clusters form before they compete for short documents; variational
     # Bayes needs them, since it does not recover from seeds alone.
-    _fixed_params = LinearEstimator._fixed_params | {"first_epochs": {"em": 2, "vb": 5}}
+    _fixed_params = MixtureEstimator._fixed_params | {"first_epochs": {"em": 2, "vb": 5}}
 
     def __init__(
         self,
@@ -186,9 +187,13 @@ class SparseMultinomialMixture(LinearEstimator):
         self.verbose = verbose
         self.random_state = random_state
 
+    def _recipe(self):
+        return LinearRecipe(self._params, self._likelihood)
+
     def __sklearn_tags__(self):
         """Counts, sparse or dense."""
         tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
         tags.input_tags.positive_only = True
         return tags
 

@@ -8,8 +8,9 @@ from sparsemix._estimator.base import published
 from sparsemix._estimator.parameters import plain_arguments
 from sparsemix._stats.linear import draws
 from sparsemix._typing import Array, Seed
-from sparsemix.mixture._linear._estimator import LINEAR_CONSTRAINTS, LinearEstimator
+from sparsemix.mixture._estimator import MixtureEstimator
 from sparsemix.mixture._linear.likelihoods import Directions
+from sparsemix.mixture._linear.recipe import LINEAR_CONSTRAINTS, LinearRecipe
 
 # Weight of the prior of separate concentrations, in rows: its mean resultant length is that of all rows.
 PRIOR_ROWS = 1.0
@@ -21,7 +22,7 @@ NARROW = 5e-7
 
 
 # The docstring is half of this file: it is the manual of the class.
-class SparseVonMisesFisherMixture(LinearEstimator):
+class SparseVonMisesFisherMixture(MixtureEstimator):
     """Mixture of von Mises-Fisher distributions on the unit sphere: clusters of directions, dense or sparse.
 
     Use it for embeddings and TF-IDF rows, if cosine measures similarity: it is spherical k-means with probabilities,
@@ -154,6 +155,7 @@ class SparseVonMisesFisherMixture(LinearEstimator):
 
     cluster_centers_ = Absent("read means_, the mean directions of the components")
     _likelihood = Directions()
+    _fixed_params = MixtureEstimator._fixed_params | {"first_epochs": {"em": 0, "vb": 0}}
     _parameter_constraints: dict = LINEAR_CONSTRAINTS | {
         "concentration_type": [StrOptions({"shared", "own"})],
     }
@@ -196,6 +198,15 @@ class SparseVonMisesFisherMixture(LinearEstimator):
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.random_state = random_state
+
+    def _recipe(self):
+        return LinearRecipe(self._params, self._likelihood)
+
+    def __sklearn_tags__(self):
+        """Sparse or dense."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
 
     @plain_arguments
     def sample(self, n_samples: int = 1) -> Array:
