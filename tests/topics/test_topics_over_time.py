@@ -181,6 +181,13 @@ def test_halves_of_slices_tell_changes_from_repeated_words():
     assert found[0, 0] == pytest.approx(jensenshannon(*(each[:, [0]].toarray().ravel() for each in pair)))
 
 
+@pytest.mark.filterwarnings("error")
+def test_divisions_of_a_few_tokens_have_tokens_on_both_sides():
+    """Two words once each, in topic 0; topic 1 has no token in the second slice."""
+    first, second = (sparse.csr_array(np.array(counts, dtype=float)) for counts in ([[1, 2], [0, 1]], [[0, 0], [1, 0]]))
+    np.testing.assert_allclose(compared(first, second), [[np.sqrt(np.log(2))] * 2, [0, 0]])
+
+
 def test_the_plot_has_the_shares_of_the_topic_and_of_its_words(drifting):
     pytest.importorskip("matplotlib")
     from sparsemix.plotting import plot_topic_over_time
