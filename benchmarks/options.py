@@ -6,8 +6,8 @@ python benchmarks/options.py --quick                one seed, small data
 
 "noise_variance"   clusters, whose values have errors of known variances; the score is of values without errors
 "background"       clusters, and a tenth of the rows scattered over their box; the score is of rows of clusters
-"n_shards"         documents of known clusters, in shards on one thread
-"mini_epoch"       documents of known topics; all fits visit every document twenty times
+"n_shards"         documents of known clusters, in shards on one thread; clusters are easy or hard to tell apart
+"mini_epoch"       documents of known topics, few or many; all fits visit every document twenty times
 "cvb_exact"        small corpora of known topics, and tiny ones, whose evidence is a sum over all assignments
 
 Seconds are those of the processor, on one thread.
@@ -15,6 +15,7 @@ Seconds are those of the processor, on one thread.
 
 import tracemalloc
 import warnings
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -80,11 +81,12 @@ def background(seed, quick):
         yield label, of_mixture(mixture, X[n:], labels[n:]), seconds
 
 
-def n_shards(seed, quick):
+def n_shards(seed, quick, own, concentration):
+    """``own`` is the share of the tokens that come from a cluster's own words."""
     rng = np.random.default_rng(seed)
     n, n_components, n_words, length = (2000, 20, 500, 20) if quick else (100_000, 100, 2000, 20)
-    topics = 0.75 * rng.dirichlet(np.full(n_words, 0.02), n_components)
-    topics += 0.25 * rng.dirichlet(np.full(n_words, 0.1))  # words that all clusters have
+    topics = own * rng.dirichlet(np.full(n_words, concentration), n_components)
+    topics += (1.0 - own) * rng.dirichlet(np.full(n_words, 0.1))  # words that all clusters have
     labels = rng.integers(n_components, size=n)
     words = np.empty((n, length), dtype=np.intp)
     for k, topic in enumerate(topics):
@@ -107,10 +109,10 @@ def topics_apart(topics, truth):
     return distances[linear_sum_assignment(distances)].mean()
 
 
-def mini_epoch(seed, quick):
-    n, n_components, n_words = (600, 10, 300) if quick else (6000, 30, 2000)
+def mini_epoch(seed, quick, n):
+    n, n_components, n_words = (n // 10, 10, 300) if quick else (n, 30, 2000)
     X, truth = make_sparse_lda(n + n // 10, n_words, n_components, doc_length=100, random_state=seed)[:2]
-    size = n // 12
+    size = 50 if quick else 500
     fits = {
         "20 epochs": {"max_iter": 20}, "20 epochs, no averages": {"max_iter": 20, "n_averaged_iter": 0},
         f"10 epochs, mini_epoch=({size}, 2)": {"max_iter": 10, "mini_epoch": (size, 2)},
@@ -162,26 +164,28 @@ def cvb_exact(seed, quick):
         yield inference, scores, seconds
 
 
-# Functions that yield the name of a row, its scores and seconds, by the name of the parameter; estimator.
+# Estimator, and functions that yield the name of a row, its scores and seconds, by the name of the data.
 CASES = {
-    "noise_variance": (noise_variance, "SparseGaussianMixture"),
-    "background": (background, "SparseGaussianMixture"),
-    "n_shards": (n_shards, "StreamingNGGPMixture"),
-    "mini_epoch": (mini_epoch, "SparseSCVB0LDA"),
-    "cvb_exact": (cvb_exact, "CollapsedLDA"),
+    "noise_variance": ("SparseGaussianMixture", noise_variance),
+    "background": ("SparseGaussianMixture", background),
+    "n_shards, easy": ("StreamingNGGPMixture", partial(n_shards, own=0.75, concentration=0.02)),
+    "n_shards, hard": ("StreamingNGGPMixture", partial(n_shards, own=0.5, concentration=0.1)),
+    "mini_epoch, 6,000 documents": ("SparseSCVB0LDA", partial(mini_epoch, n=6000)),
+    "mini_epoch, 20,000 documents": ("SparseSCVB0LDA", partial(mini_epoch, n=20_000)),
+    "cvb_exact": ("CollapsedLDA", cvb_exact),
 }
 
 
 def main():
     parser = parser_of(__doc__)
-    parser.add_argument("--only", choices=CASES, nargs="+", default=list(CASES))
+    parser.add_argument("--only", choices=CASES, nargs="+", default=list(CASES), help="names of data")
     parser.add_argument("--quick", action="store_true")
     args = parser.parse_args()
     record, seeds = recorder(args), list(range(1 if args.quick else 5))
     warnings.simplefilter("ignore")  # fits of few epochs do not converge
     with threadpool_limits(1):
         for name in args.only:
-            measure, estimator = CASES[name]
+            estimator, measure = CASES[name]
             rows = {}
             for seed in seeds:
                 for label, scores, seconds in measure(seed, args.quick):
