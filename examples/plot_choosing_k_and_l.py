@@ -19,7 +19,6 @@ from sklearn.model_selection import GridSearchCV
 
 from sparsemix import SparseLDA
 from sparsemix.datasets import load_docstrings
-from sparsemix.plotting import plot_search
 
 docstrings = load_docstrings(max_df=0.2)
 order = np.random.default_rng(0).permutation(len(docstrings.names))
@@ -37,7 +36,8 @@ search.fit(X)
 # which vary from fold to fold.
 
 shape = len(grid["n_components"]), len(grid["n_nonzero"])
-results = {name: search.cv_results_[name].reshape(shape) for name in ("mean_test_score", "mean_fit_time")}
+names = "mean_test_score", "std_test_score", "mean_fit_time"
+results = {name: search.cv_results_[name].reshape(shape) for name in names}
 print("   K   L   score  seconds")
 for i, n_components in enumerate(grid["n_components"]):
     for j, n_nonzero in enumerate(grid["n_nonzero"]):
@@ -52,11 +52,14 @@ print("best:", search.best_params_)
 # folds.
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.4), layout="constrained")
-plot_search(search, lines="n_nonzero", ax=left)
-left.set_ylabel("held-out log-likelihood a token, nats")
+left.set(xlabel="n_components", ylabel="held-out log-likelihood a token, nats", xscale="log")
 for j, n_nonzero in enumerate(grid["n_nonzero"]):
+    mean, deviation = (results[name][:, j] for name in ("mean_test_score", "std_test_score"))
+    left.plot(grid["n_components"], mean, "o-", label=f"L = {n_nonzero}")
+    left.fill_between(grid["n_components"], mean - deviation, mean + deviation, alpha=0.15)
     right.plot(grid["n_components"], results["mean_fit_time"][:, j], "o-", label=f"L = {n_nonzero}")
 right.set(xlabel="n_components", ylabel="seconds of a fit", xscale="log")
+left.legend()
 
 # %%
 # Most of the time of such short fits goes to the start, which is the same for every L. On larger corpora the epochs

@@ -118,7 +118,7 @@ def date_of_year(number):
 
 def date_of_digits(number):
     """Date of a number such as 20240131; None for other numbers."""
-    day = date(int(number) // 10000, int(number) // 100 % 100, int(number) % 100)
+    day = date.fromisoformat(str(int(number)))
     return day if number == int(number) and day.year in YEARS else None
 
 

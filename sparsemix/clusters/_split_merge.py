@@ -31,7 +31,7 @@ class SplitMerge:
 
     Attributes
     ----------
-    tried, taken : dict
+    proposed, accepted : dict
         Numbers of proposals and of accepted proposals, by kind.
     """
 
@@ -41,8 +41,8 @@ class SplitMerge:
         self.labels = labels
         self.rng = rng
         self.max_components = max_components
-        self.tried = {"split": 0, "merge": 0}
-        self.taken = {"split": 0, "merge": 0}
+        self.proposed = {"split": 0, "merge": 0}
+        self.accepted = {"split": 0, "merge": 0}
 
     def sweep(self, prior, log_u, state):
         """The proposals of one epoch."""
@@ -83,9 +83,9 @@ class SplitMerge:
         else:
             undo = np.log(self._splits(n_first + n_second, n_clusters - 1)) - np.log(n_first + n_second - 1)
             log_accept = -ratio + undo + proposal.log_q - log_pick
-        self.tried[kind] += 1
+        self.proposed[kind] += 1
         if -self.rng.exponential() < log_accept:  # False for NaN
-            self.taken[kind] += 1
+            self.accepted[kind] += 1
             proposal.carry_out(split)
             state.recount(prior.discount)
 

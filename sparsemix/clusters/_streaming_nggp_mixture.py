@@ -127,8 +127,8 @@ class StreamingNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator
         for counts, or with ``discount``, ``prune_threshold``, ``half_life`` or ``n_shards``.
     n_shards : int, default=1
         Number of shards: ``fit`` streams them separately, in ``n_jobs`` threads, and joins their clusters (for
-        documents repeatedly, after one stream over a tenth). The result differs but is as good. One shard uses one
-        thread.
+        documents repeatedly, after one stream over a tenth). The result differs: as good for distinct clusters, worse
+        for clusters that are hard to tell apart. One shard uses one thread.
     tol : float, default=1e-3
         ``fit`` stops when an epoch changes less than this share of all responsibilities.
     shuffle : bool, default=True

@@ -1,6 +1,6 @@
 """Plots of fitted models; needs matplotlib (``pip install 'sparsemix[plot]'``)."""
 
-from sparsemix.plotting._curves import plot_learning_curves, plot_search
+from sparsemix.plotting._curves import plot_learning_curves
 from sparsemix.plotting._drift import plot_topic_over_time
 from sparsemix.plotting._effects import plot_effect
 from sparsemix.plotting._eigenvectors import plot_eigenvectors
@@ -13,7 +13,6 @@ __all__ = [
     "plot_eigenvectors",
     "plot_learning_curves",
     "plot_mixture",
-    "plot_search",
     "plot_top_words",
     "plot_topic_map",
     "plot_topic_over_time",

@@ -74,7 +74,7 @@ def test_partitions_come_as_often_as_they_are_probable(prior, max_components):
             chain.model.recount([(chain.rows.read(np.arange(4)), None, chain.labels, 0)], chain.state)
     distance = 0.5 * sum(abs(seen[labels] / n_steps - p) for labels, p in expected.items())
     assert distance < 0.04
-    assert min(chain.moves.taken.values()) > 300
+    assert min(chain.moves.accepted.values()) > 300
 
 
 @pytest.mark.parametrize("prior", PRIORS)

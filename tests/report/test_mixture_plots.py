@@ -1,11 +1,7 @@
-"""Plots of mixtures and searches show the numbers of the estimator."""
+"""Plots of mixtures show the numbers of the estimator."""
 
 import numpy as np
 import pytest
-from sklearn.model_selection import GridSearchCV, ParameterGrid
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
-from sklearn.utils import Bunch
 
 from sparsemix import (
     GibbsNGGPMixture,
@@ -144,52 +140,6 @@ def test_learning_curves_of_mixtures_are_their_history(rows, estimator, key, x):
     np.testing.assert_allclose(axis.lines[0].get_ydata(), [record[f"{key}_per_row"] for record in model.history_])
     assert axis.get_xlabel() == x
     assert "per row" in axis.get_title()
-
-
-def test_a_search_is_drawn_by_its_results(rows):
-    grid = {"n_components": [4, 1, 10], "n_nonzero": [None, 1], "inference": ["vb", "em"]}
-    search = GridSearchCV(SparseGaussianMixture(random_state=0, covariance_type="diag"), grid, cv=2).fit(rows)
-    ax = plotting.plot_search(search, lines="n_nonzero")
-    settings, scores = search.cv_results_["params"], search.cv_results_["mean_test_score"]
-    for line, n_nonzero in zip(ax.lines, grid["n_nonzero"], strict=True):
-        assert line.get_label() == f"n_nonzero = {n_nonzero}"
-        assert list(line.get_xdata()) == [1, 4, 10]
-        best = [
-            max(score for setting, score in zip(settings, scores, strict=True)
-                if (setting["n_components"], setting["n_nonzero"]) == (k, n_nonzero))
-            for k in line.get_xdata()
-        ]  # fmt: skip
-        np.testing.assert_allclose(line.get_ydata(), best)
-    assert ax.get_xscale() == "log"
-    by_name = plotting.plot_search(search, x="inference")
-    assert [tick.get_text() for tick in by_name.get_xticklabels()] == ["vb", "em"]
-    assert max(by_name.lines[0].get_ydata()) == pytest.approx(search.best_score_)
-    ax.figure.canvas.draw()
-
-
-def test_steps_of_pipelines_several_scores_and_failed_fits(rows):
-    pipeline = make_pipeline(StandardScaler(), SparseGaussianMixture(random_state=0))
-    search = GridSearchCV(
-        pipeline, {"sparsegaussianmixture__n_components": [1, 2]}, cv=2, refit=False,
-        scoring={"bic": lambda model, X: -model[-1].bic(model[:-1].transform(X)), "held_out": type(pipeline).score},
-    ).fit(rows)  # fmt: skip
-    ax = plotting.plot_search(search, score="bic")
-    assert ax.get_xlabel() == "sparsegaussianmixture__n_components"
-    np.testing.assert_allclose(ax.lines[0].get_ydata(), search.cv_results_["mean_test_bic"])
-    params = list(ParameterGrid({"n_components": [1, 2, 3]}))
-    results = {"params": params, "param_n_components": [1, 2, 3], "std_test_score": [0.0, np.nan, 0.0]}
-    failed = plotting.plot_search(Bunch(cv_results_=results | {"mean_test_score": [-3.0, np.nan, -2.0]}))
-    assert list(failed.lines[0].get_xdata()) == [1, 3]
-    for bad, message in [
-        ({"x": "tol"}, "x is 'tol'; give one of the parameters that the search varied: .*n_components"),
-        ({"lines": "tol"}, "lines is 'tol'"), ({"score": "aic"}, r"score is 'aic', but the search has .*'bic'"),
-    ]:  # fmt: skip
-        with pytest.raises(ValueError, match=message):
-            plotting.plot_search(search, **{"score": "bic"} | bad)
-    with pytest.raises(ValueError, match="no cv_results_; give a fitted search"):
-        plotting.plot_search(GridSearchCV(pipeline, {}))
-    with pytest.raises(ValueError, match="has a finite 'score'"):
-        plotting.plot_search(Bunch(cv_results_=results | {"mean_test_score": [np.nan] * 3}))
 
 
 def test_plots_refuse_what_they_cannot_draw(rows):

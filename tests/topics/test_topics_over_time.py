@@ -12,7 +12,7 @@ from scipy.special import gammaln
 from sparsemix import CollapsedLDA, SparseLDA, SparseSCVB0LDA
 from sparsemix._stats.sums import as_sums
 from sparsemix.topics import topics_over_time
-from sparsemix.topics._time.changes import changed, compared
+from sparsemix.topics._time.changes import changed, compared, distances
 from sparsemix.topics._time.drift import at_counts, log_evidence, posterior
 from sparsemix.topics._time.slices import slices_of
 
@@ -181,6 +181,13 @@ def test_halves_of_slices_tell_changes_from_repeated_words():
     assert found[0, 0] == pytest.approx(jensenshannon(*(each[:, [0]].toarray().ravel() for each in pair)))
 
 
+@pytest.mark.filterwarnings("error")
+def test_divisions_of_a_few_tokens_have_tokens_on_both_sides():
+    """Two words once each, in topic 0; topic 1 has no token in the second slice."""
+    first, second = (sparse.csr_array(np.array(counts, dtype=float)) for counts in ([[1, 2], [0, 1]], [[0, 0], [1, 0]]))
+    np.testing.assert_allclose(compared(first, second), [[np.sqrt(np.log(2))] * 2, [0, 0]])
+
+
 def test_the_plot_has_the_shares_of_the_topic_and_of_its_words(drifting):
     pytest.importorskip("matplotlib")
     from sparsemix.plotting import plot_topic_over_time
@@ -278,3 +285,11 @@ def test_wrong_input_has_a_clear_error(drifting):
     ):
         with pytest.raises(kind, match=message):
             call()
+
+
+def test_nearly_equal_counts_have_a_distance():
+    """The root of a sum that rounds below zero is no number."""
+    counts = np.random.default_rng(1).integers(1, 1e8, (300, 20)).astype(float)
+    others = counts + np.eye(20)[0]
+    assert (distances(counts, others) < 1e-6).all()
+    np.testing.assert_allclose(distances(counts, counts[::-1]), jensenshannon(counts, counts[::-1], axis=1))
