@@ -201,8 +201,6 @@ class SkipGramTopicModel(SkipGramPredictMixin, Additive):
         "mini_epoch": [MINI_EPOCH, None],
         "input_step_size": STEP_SIZE,
     }
-    # Type of counts and inference tables; test oracles set float64.
-    _table_dtype = np.float32
     lower_bound_, lower_bounds_ = Absent(NO_BOUND), Absent(NO_BOUND)
     topic_names_ = Absent("only seeds in topic_word_prior of SparseSCVB0LDA and its siblings name topics")
 

@@ -169,7 +169,6 @@ class GibbsLDA(TopicPredictMixin, SparsemixEstimator):
     chain_log_joints_, r_hat_, n_samples_ = Absent(UNFITTED), Absent(UNFITTED), Absent(UNFITTED)
     history_, n_iter_ = Absent(UNFITTED), Absent(UNFITTED)
     converged_ = Absent("a chain has no end; r_hat_ compares chains")
-    _table_dtype = np.float32
     _state_classes = FittedCollapsedTopics, *SAMPLERS.values(), PriorCounts, SufficientStatistics
 
     def __init__(

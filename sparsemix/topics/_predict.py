@@ -31,6 +31,8 @@ class TopicPredictMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     """Topic proportions, scores, and topics as words; ``_fitted`` holds model and statistics."""
 
     _takes = COUNTS
+    # Type of the inference tables; test oracles set float64.
+    _table_dtype = np.float32
     # Attributes of scikit-learn's LatentDirichletAllocation.
     bound_ = Absent(
         "scikit-learn's is the perplexity of the training documents; lower_bound_ of SparseLDA and of "

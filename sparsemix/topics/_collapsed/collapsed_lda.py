@@ -209,7 +209,6 @@ class CollapsedLDA(TopicPredictMixin, SparsemixEstimator):
     converged_, history_, n_iter_ = Absent(UNFITTED), Absent(UNFITTED), Absent(UNFITTED)
     n_samples_ = Absent('only a fit with inference="gibbs" averages samples; set that')
     # Of responsibilities and tables; the oracles of the tests set float64.
-    _table_dtype = np.float32
     _state_classes = FittedCollapsedTopics, *MODELS.values(), PriorCounts, SufficientStatistics, RowState
 
     def __init__(

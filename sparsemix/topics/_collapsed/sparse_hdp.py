@@ -4,18 +4,20 @@ import numbers
 from typing import Any, Self
 
 from sparsemix._compat import Interval, StrOptions, _fit_context, with_callbacks
-from sparsemix._estimator.absent import Absent
+from sparsemix._estimator.absent import NO_BOUND, Absent
+from sparsemix._estimator.additive import Additive
 from sparsemix._estimator.base import published
 from sparsemix._estimator.learning import fit_rows
 from sparsemix._estimator.progress import make_monitor
 from sparsemix._models.topics.hdp_model import HDPModel
 from sparsemix._typing import Folder, RowsLike, Seed, Weights
 from sparsemix.topics._collapsed.hdp_recipe import NO_STREAM, HDPRecipe
-from sparsemix.topics._collapsed.stochastic_topics import StochasticTopics
+from sparsemix.topics._collapsed.published import NO_STOPPING, STATE_CLASSES, acceptance_rate_, batch_size_, sampler_
 from sparsemix.topics._parameters import FIXED_ONLINE, OF_ONLINE
+from sparsemix.topics._predict import TopicPredictMixin
 
 
-class SparseHDP(StochasticTopics):
+class SparseHDP(TopicPredictMixin, Additive):
     """Topic model with a learned number of topics: a hierarchical Dirichlet process, truncated.
 
     Use it if you do not know the number of topics. Short fits with more and more topics show how many predict documents
@@ -140,9 +142,12 @@ class SparseHDP(StochasticTopics):
         "topic_word_prior": [Interval(numbers.Real, 0, None, closed="neither"), StrOptions({"learned"}), None],
     }
     _fixed_params = FIXED_ONLINE
-    _state_classes = (*StochasticTopics._state_classes, HDPModel)
+    _state_classes = (*STATE_CLASSES, HDPModel)
     partial_fit, expected_stats = Absent(NO_STREAM), Absent(NO_STREAM)
     update_from_stats, row_memory = Absent(NO_STREAM), Absent(NO_STREAM)
+    lower_bound_, lower_bounds_ = Absent(NO_BOUND), Absent(NO_BOUND)
+    best_iter_, stop_reason_ = Absent(NO_STOPPING), Absent(NO_STOPPING)
+    sampler_, batch_size_, acceptance_rate_ = sampler_, batch_size_, acceptance_rate_
 
     def __init__(
         self,

@@ -4,15 +4,19 @@ import numbers
 from typing import Any, Self
 
 from sparsemix._compat import Interval, InvalidParameterError, StrOptions, _fit_context, with_callbacks
+from sparsemix._estimator.absent import NO_BOUND, Absent
+from sparsemix._estimator.additive import Additive
 from sparsemix._estimator.input.checks import STEP_SIZE
 from sparsemix._estimator.learning import fit_rows
 from sparsemix._typing import ArrayLike, Folder, RowsLike, Seed, Weights
+from sparsemix.topics import _streams
+from sparsemix.topics._collapsed.published import NO_STOPPING, STATE_CLASSES, acceptance_rate_, batch_size_, sampler_
 from sparsemix.topics._collapsed.recipe import CollapsedRecipe
-from sparsemix.topics._collapsed.stochastic_topics import StochasticTopics
 from sparsemix.topics._parameters import MINI_EPOCH, MOST_VISITS, OF_STEPS
+from sparsemix.topics._predict import TopicPredictMixin
 
 
-class SparseSCVB0LDA(StochasticTopics):
+class SparseSCVB0LDA(TopicPredictMixin, Additive):
     """Latent Dirichlet allocation by stochastic collapsed inference, dense or with sampled topics.
 
     Use it if held-out likelihood and coherence of the topics matter most, and for thousands of topics. Collapsed
@@ -209,6 +213,11 @@ class SparseSCVB0LDA(StochasticTopics):
         "max_iter": [Interval(numbers.Integral, 0, None, closed="left"), None],
         "early_stopping": ["boolean", StrOptions({"auto"})],
     }
+    _state_classes = STATE_CLASSES
+    lower_bound_, lower_bounds_ = Absent(NO_BOUND), Absent(NO_BOUND)
+    best_iter_, stop_reason_ = Absent(NO_STOPPING), Absent(NO_STOPPING)
+    sampler_, batch_size_, acceptance_rate_ = sampler_, batch_size_, acceptance_rate_
+    partial_fit, expected_stats = _streams.partial_fit, _streams.expected_stats
 
     def __init__(
         self,

@@ -5,7 +5,8 @@ from typing import Any, Self
 from sklearn.utils.validation import check_is_fitted
 
 from sparsemix._compat import _fit_context, with_callbacks
-from sparsemix._estimator.absent import UNFITTED, Absent
+from sparsemix._estimator.absent import NO_BOUND, UNFITTED, Absent
+from sparsemix._estimator.additive import Additive
 from sparsemix._estimator.base import published
 from sparsemix._estimator.input.checks import check_counts
 from sparsemix._estimator.learning import fit_rows
@@ -13,10 +14,11 @@ from sparsemix._models.topics.covariates.dirichlet_regression import rates
 from sparsemix._models.topics.covariates.regression_model import RegressionModel, RegressionSampler
 from sparsemix._typing import Folder, RowsLike, Seed, Weights
 from sparsemix.metrics._completion import hidden_tokens, per_token
-from sparsemix.topics._collapsed.stochastic_topics import StochasticTopics
+from sparsemix.topics._collapsed.published import NO_STOPPING, STATE_CLASSES, acceptance_rate_, batch_size_, sampler_
 from sparsemix.topics._covariates.given import check_one_each, covariates_of, design_of, names_of
 from sparsemix.topics._covariates.recipe import NO_STREAM, RegressionRecipe
 from sparsemix.topics._parameters import FIXED_ONLINE, OF_ONLINE
+from sparsemix.topics._predict import TopicPredictMixin
 
 
 def no_names(estimator):
@@ -24,7 +26,7 @@ def no_names(estimator):
     return "covariates came without column names" if hasattr(estimator, "_fitted") else UNFITTED
 
 
-class SparseDMR(StochasticTopics):
+class SparseDMR(TopicPredictMixin, Additive):
     """Dirichlet-multinomial regression: topics whose shares in a document depend on its covariates.
 
     Use it if you know something about each document, such as its year, author or party, and topics should use it:
@@ -140,10 +142,13 @@ class SparseDMR(StochasticTopics):
 
     _parameter_constraints: dict = OF_ONLINE
     _fixed_params = FIXED_ONLINE
-    _state_classes = (*StochasticTopics._state_classes, RegressionModel, RegressionSampler)
+    _state_classes = (*STATE_CLASSES, RegressionModel, RegressionSampler)
     partial_fit, expected_stats = Absent(NO_STREAM), Absent(NO_STREAM)
     covariate_names_in_ = Absent(no_names)
     update_from_stats, row_memory = Absent(NO_STREAM), Absent(NO_STREAM)
+    lower_bound_, lower_bounds_ = Absent(NO_BOUND), Absent(NO_BOUND)
+    best_iter_, stop_reason_ = Absent(NO_STOPPING), Absent(NO_STOPPING)
+    sampler_, batch_size_, acceptance_rate_ = sampler_, batch_size_, acceptance_rate_
 
     def __init__(
         self,

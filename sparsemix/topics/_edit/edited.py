@@ -7,15 +7,15 @@ from scipy import sparse
 from scipy.special import psi
 from sklearn.utils.validation import check_is_fitted
 
+from sparsemix._estimator.additive import Additive
+from sparsemix._estimator.input.forms import COUNTS
 from sparsemix._estimator.input.integers import integers_of
 from sparsemix._estimator.learning import OF_FIT, OF_STREAM
 from sparsemix._models.topics.stochastic_model import NO_OFFSET
 from sparsemix._stats.altered import altered
 from sparsemix._stats.sums import as_sums
-from sparsemix.topics._additive_topics import AdditiveTopics
 from sparsemix.topics._assemble import is_learned, parts_of
-from sparsemix.topics._collapsed.collapsed_lda import CollapsedLDA
-from sparsemix.topics._gibbs_lda import GibbsLDA
+from sparsemix.topics._predict import TopicPredictMixin
 
 # What describes the old topics or their fit; stored documents would initialise the topics of a stream again.
 FORGOTTEN = (*OF_FIT, *OF_STREAM, "_row_state")
@@ -27,7 +27,7 @@ KEPT = ("learn_alpha", "learn_beta", "seed", "n_steps", "random_documents", "bat
 
 def check_topic_estimator(model, name):
     """Refuse anything but a topic model of documents."""
-    if not isinstance(model, (AdditiveTopics, CollapsedLDA, GibbsLDA)):
+    if not isinstance(model, TopicPredictMixin) or model._takes is not COUNTS:
         raise TypeError(
             f"{name} is a {type(model).__name__}, whose topics cannot be changed; give a SparseSCVB0LDA, SparseLDA, "
             "CollapsedLDA or GibbsLDA"
@@ -99,7 +99,7 @@ def coefficients_of_sums(model, components):
 def refitted(estimator, fitted, stats, priors):
     """Fitted state of new statistics; ``estimator`` has the new parameters."""
     alpha, n_words = priors["doc_topic_prior"], stats.unfolded("word_topic")[0].shape[0]
-    if not isinstance(estimator, AdditiveTopics):
+    if not isinstance(estimator, Additive):
         model = altered(fitted.model, n_components=len(alpha), n_words=n_words, **priors)
         return type(fitted)(model, stats)
     old, model = vars(fitted.model), estimator._recipe().model(n_words)

@@ -62,6 +62,6 @@ def compared(first, second):
 
 
 def distances(p, q):
-    """Jensen-Shannon distances of counts along the last axis; SciPy takes the root of round-off of nearly equal ones."""
+    """Jensen-Shannon distances of counts along the last axis; SciPy takes the root of round-off of equal ones."""
     with np.errstate(invalid="ignore"):
         return np.nan_to_num(jensenshannon(p, q, axis=-1))

@@ -9,7 +9,6 @@ from sparsemix._estimator.input.checks import check_counts, check_number, of_pos
 from sparsemix._estimator.parameters import plain_arguments
 from sparsemix._typing import Array, RowsLike, Weights
 from sparsemix.metrics._completion import per_token
-from sparsemix.topics._additive_topics import AdditiveTopics
 from sparsemix.topics._edit.edited import check_topic_model
 from sparsemix.topics._time.changes import changed
 from sparsemix.topics._time.drift import Drift, at_counts, by_topic, posterior, prior_of
@@ -83,7 +82,7 @@ def topics_over_time(
     ([2001, 2002], (2, 10))
     """
     check_topic_model(model)
-    if not isinstance(model, AdditiveTopics) or not hasattr(model, "expected_stats"):
+    if not hasattr(model, "expected_stats"):
         raise TypeError(f"model is a {type(model).__name__}; give a SparseSCVB0LDA or a SparseLDA")
     check_number("max_iter", max_iter)
     if discount is not None and not 0.0 <= discount <= 1.0:

@@ -1,24 +1,27 @@
 """The estimator SparseLDA."""
 
 import numbers
-from typing import Any
+from typing import Any, Self
 
-from sparsemix._compat import Interval, StrOptions
+from sparsemix._compat import Interval, StrOptions, _fit_context, with_callbacks
+from sparsemix._estimator.additive import Additive
 from sparsemix._estimator.base import published
+from sparsemix._estimator.learning import fit_rows
 from sparsemix._models.topics.variational_model import TopicModel
 from sparsemix._rows.documents import FirstDocuments
 from sparsemix._stats.prior_counts import PriorCounts
 from sparsemix._stats.suffstats import SufficientStatistics
 from sparsemix._stats.word_rows import WordRows
-from sparsemix._typing import ArrayLike, Seed
-from sparsemix.topics._additive_topics import AdditiveTopics
+from sparsemix._typing import ArrayLike, Folder, RowsLike, Seed, Weights
+from sparsemix.topics import _streams
 from sparsemix.topics._fitted import FittedTopics
 from sparsemix.topics._parameters import MOST_VISITS, OF_STEPS
+from sparsemix.topics._predict import TopicPredictMixin
 from sparsemix.topics._variational.recipe import VariationalRecipe
 
 
 # Most of this file is the docstring, which is the manual of the class.
-class SparseLDA(AdditiveTopics):
+class SparseLDA(TopicPredictMixin, Additive):
     """Latent Dirichlet allocation with at most L topics for each word of a document.
 
     Use it for hundreds of topics of a large corpus, if you want a bound or sparse responsibilities. For a thousand
@@ -224,6 +227,39 @@ class SparseLDA(AdditiveTopics):
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.random_state = random_state
+
+    @with_callbacks
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: RowsLike, y: object = None, sample_weight: Weights = None, checkpoint: Folder = None) -> Self:  # noqa: ARG002
+        """Fit topics to all documents.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Word counts, or nonnegative weights such as tf-idf; CSR is not copied. Documents without tokens have no
+            effect.
+        y : None
+            Ignored.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each document: a document of weight 2 counts as two documents (not as one of twice the length).
+        checkpoint : path-like, default=None
+            Folder for this fit only. The state is written to it after every epoch. After a crash, the same call
+            resumes the fit with the same bits. Other rows or parameters are refused, except ``max_iter``, ``tol``,
+            ``n_jobs`` and ``verbose``. A finished fit is loaded.
+
+        Returns
+        -------
+        self : estimator
+
+        Raises
+        ------
+        ValueError
+            For negative, NaN or infinite counts, with the row of the document, and if no document has a token. An
+            earlier fit is kept.
+        """
+        return fit_rows(self, self._recipe(), X, sample_weight, checkpoint)
+
+    partial_fit, expected_stats = _streams.partial_fit, _streams.expected_stats
 
     @published
     def restart_acceptance_(self):
