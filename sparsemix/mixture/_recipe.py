@@ -61,15 +61,14 @@ class GaussianRecipe:
         return self
 
     def rows(self, X, sample_weight, part=False):
+        if self.labels is None and self.noise is None:
+            return values_of(X, sample_weight, part)
         refuse_pairs(self._given(), candidates=self.params.candidates)
         labels = None if self.labels is None else check_labels(self.labels, len(X))
         noise = None if self.noise is None else check_noise(self.noise, X)
-        X, sample_weight, kept = of_positive_weight(X, sample_weight, part)
-        rows = Rows(X, sample_weight)
-        rows.kept = kept
-        if labels is None and noise is None:
-            return rows
-        return AnnotatedRows(rows, *(each if each is None or kept is None else each[kept] for each in (labels, noise)))
+        rows = values_of(X, sample_weight, part)
+        kept = slice(None) if rows.kept is None else rows.kept
+        return AnnotatedRows(rows, *(each if each is None else each[kept] for each in (labels, noise)))
 
     def _given(self):
         """Kinds of what the caller gives."""
@@ -106,7 +105,8 @@ class GaussianRecipe:
                 "background was given to a mixture that was fitted without one; call fit with warm_start=False, or "
                 "give background to the first call of partial_fit"
             )
-        refuse_pairs(kinds_of(rows, model))
+        if rows.observation.noise:
+            refuse_pairs(kinds_of(rows, model))
         if rows.observation.labelled:
             if model.owners is None:
                 raise ValueError(
@@ -250,3 +250,11 @@ class GaussianRecipe:
 
     def moments(self, one, rows, workers):
         return one_component(one, Rows(rows.X, rows.sample_weight, one.shift, one.dtype), workers)
+
+
+def values_of(X, sample_weight, part):
+    """Rows of positive weight, without what is said of them."""
+    X, sample_weight, kept = of_positive_weight(X, sample_weight, part)
+    rows = Rows(X, sample_weight)
+    rows.kept = kept
+    return rows

@@ -21,7 +21,7 @@ from test_linear_mixtures import (
 from sparsemix import SparseBernoulliMixture
 from sparsemix._stats.linear import Bernoulli
 from sparsemix._stats.linear.bernoulli import SEED_ROWS
-from sparsemix.mixture._linear._rows import YesNoRows
+from sparsemix.mixture._linear._rows import BinaryRows
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -272,7 +272,7 @@ def test_data_frames_with_missing_answers(dtype):
 def test_seeds_weigh_observed_answers():
     x = lossy_flags(40, d=9)
     family = Bernoulli(9, 0.1, np.random.default_rng(0).uniform(0.1, 0.9, 9))
-    block = YesNoRows(x, None, np.float64).read(slice(0, 40))
+    block = BinaryRows(x, None, np.float64).read(slice(0, 40))
     smoothed = np.where(np.isnan(x), family.frequencies, (SEED_ROWS * family.frequencies + x) / (SEED_ROWS + 1.0))
     expected = observed_logs(x, np.log(smoothed), np.log(1.0 - smoothed))
     np.testing.assert_allclose(family.seed_weights(block)(np.arange(40)), expected.T, rtol=1e-9, atol=1e-12)

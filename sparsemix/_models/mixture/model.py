@@ -25,6 +25,8 @@ TABLES = {COMPLETE: lambda _, table: table, MISSING: missing.IncompleteTable, NO
 HAS_LATENT = {
     COMPLETE: lambda _: False, MISSING: lambda x: missing.is_missing(x) is not None, NOISY: lambda _: True,
 }  # fmt: skip
+# Attributes of earlier versions.
+EARLIER = frozenset(("incomplete", "noise", "annotated"))
 
 
 @dataclass(frozen=True)
@@ -104,9 +106,10 @@ class MixtureModel:
 
     def __setstate__(self, state):
         """Earlier versions have stored the parts of ``observation``."""
-        state = dict(state)
-        missing, noise, labelled = (state.pop(name, 0) for name in ("incomplete", "noise", "annotated"))
-        vars(self).update({"observation": Observation(bool(missing), noise, bool(labelled))} | state)
+        vars(self).update(state)
+        if not EARLIER.isdisjoint(state):
+            missing, noise, labelled = (vars(self).pop(name, 0) for name in ("incomplete", "noise", "annotated"))
+            self.observation = Observation(bool(missing), noise, bool(labelled))
 
     def reading(self, rows):
         """The model for these rows. It computes all components if its candidate search is for the other kind of rows.

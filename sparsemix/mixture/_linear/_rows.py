@@ -11,7 +11,7 @@ from sparsemix._rows.blocks import Observation, Rows, part, spans
 from sparsemix._rows.documents import DocumentBlock, Documents
 
 
-class Standing:
+class Subsample:
     """A subsample that reports full-data totals: if ``whole`` is set, mass and total are those of all rows."""
 
     whole = None
@@ -47,7 +47,7 @@ class Standing:
         return total
 
 
-class UnitRows(Standing, Rows):
+class UnitRows(Subsample, Rows):
     """Dense rows, each scaled to length one as it is read. Rows of zeros stay: predictions use the weights alone."""
 
     observation = Observation()  # directions have no missing values
@@ -72,30 +72,30 @@ class UnitRows(Standing, Rows):
         return False
 
 
-class SparseDocuments(Standing, Documents):
+class SparseDocuments(Subsample, Documents):
     """Documents in the form that the model reads."""
 
 
-class YesNoRows(SparseDocuments):
+class BinaryRows(SparseDocuments):
     """Rows of zeros and ones; a row of zeros is informative too.
 
     NaN is a lost answer. If there are any, rows are read with D more columns, whose ones mark them.
     """
 
     @cached_property
-    def lossy(self):
+    def has_missing(self):
         """Whether an answer is lost."""
         X = self.X.data if sparse.issparse(self.X) else self.X
         return X.dtype.kind == "f" and any(np.isnan(X[a:b]).any() for a, b in spans(len(X), 1 << 16))
 
     @property
     def width(self):
-        """See Standing; always with the columns of lost answers."""
+        """See Subsample; always with the columns of lost answers."""
         return 2 * self.X.shape[1]
 
     def _unweighted(self, selection):
         block = super()._unweighted(selection)
-        if not self.lossy:
+        if not self.has_missing:
             return block
         lost = np.isnan(block.counts)
         x = sparse.csr_array(
@@ -163,7 +163,7 @@ def check_zeros(X, kept, name):
             )
 
 
-def check_yes_no(estimator, X, reset, threshold=None):
+def check_binary(estimator, X, reset, threshold=None):
     """Checked rows of zeros, ones and NaN, dense or CSR, of any numeric type; a threshold makes larger values ones.
 
     The error names the first row with another value.
@@ -181,23 +181,23 @@ def check_yes_no(estimator, X, reset, threshold=None):
             place = np.argwhere(~fits)[0]
             value = block[tuple(place)]
             row = place[0] if block.ndim == 2 else np.searchsorted(X.indptr, X.indptr[start] + place[0], "right") - 1
-            raise ValueError(message_of_yes_no(type(estimator).__name__, value, start * (block.ndim == 2) + row))
+            raise ValueError(message_of_binary(type(estimator).__name__, value, start * (block.ndim == 2) + row))
     if threshold is None:
         return X
     threshold = np.float64(threshold)  # beyond the range of float32 too
     if not sparse.issparse(X):
-        return cut(X, threshold, np.float32 if X.dtype == np.float32 else bool)
-    return sparse.csr_array((cut(X.data, threshold, X.dtype), X.indices, X.indptr), shape=X.shape)
+        return binarized(X, threshold, np.float32 if X.dtype == np.float32 else bool)
+    return sparse.csr_array((binarized(X.data, threshold, X.dtype), X.indices, X.indptr), shape=X.shape)
 
 
-def cut(values, threshold, dtype):
+def binarized(values, threshold, dtype):
     """Whether values exceed a threshold, as ones and zeros; NaN stays."""
     lost = np.isnan(values)
     ones = np.greater(values, threshold)
     return np.where(lost, values, ones) if lost.any() else ones.astype(dtype, copy=False)
 
 
-def message_of_yes_no(name, value, row):
+def message_of_binary(name, value, row):
     """The error of a value that is neither 0 nor 1."""
     if not np.isfinite(value):
         return f"Input X contains infinity in row {row}; correct that row, or give NaN for an unobserved answer"

@@ -10,12 +10,12 @@ from scipy import sparse
 from sparsemix._estimator.input.checks import check_counts
 from sparsemix._stats.linear import Bernoulli, Multinomial, VonMisesFisher
 from sparsemix.mixture._linear._rows import (
+    BinaryRows,
     SparseDocuments,
     UnitDocuments,
     UnitRows,
-    YesNoRows,
+    check_binary,
     check_directions,
-    check_yes_no,
     check_zeros,
 )
 
@@ -111,16 +111,16 @@ class Flags:
     name: str = "SparseBernoulliMixture"
 
     def check(self, estimator, X, reset):
-        return check_yes_no(estimator, X, reset, estimator._params.binarize)
+        return check_binary(estimator, X, reset, estimator._params.binarize)
 
     def refuse(self, X, kept):
         """All rows are fine."""
 
     def rows(self, X, sample_weight):
-        return YesNoRows(X, sample_weight, self.dtype)
+        return BinaryRows(X, sample_weight, self.dtype)
 
     def exact_rows(self, X):
-        return YesNoRows(X, None, np.float64)
+        return BinaryRows(X, None, np.float64)
 
     def check_information(self, rows):
         """Any row has information."""

@@ -10,7 +10,7 @@ from sparsemix._estimator.input.checks import PRIOR
 from sparsemix._estimator.parameters import plain_arguments
 from sparsemix._typing import Array, Seed
 from sparsemix.mixture._estimator import MixtureEstimator
-from sparsemix.mixture._linear._rows import YesNoRows
+from sparsemix.mixture._linear._rows import BinaryRows
 from sparsemix.mixture._linear.likelihoods import Flags
 from sparsemix.mixture._linear.recipe import LINEAR_CONSTRAINTS, LinearRecipe
 
@@ -157,7 +157,7 @@ class SparseBernoulliMixture(MixtureEstimator):
     [0.9, 0.8, 0.9, 0.9, 0.1, 0.1, 0.1, 0.1, 0.5, 0.5, 0.5, 0.5]
     """
 
-    _row_class = YesNoRows
+    _row_class = BinaryRows
     _takes = "tables of 0 and 1; encode answers with sklearn.preprocessing.OneHotEncoder"
     _fixed_params = MixtureEstimator._fixed_params | {"first_epochs": {"em": 2, "vb": 5}}
     cluster_centers_ = Absent("read probabilities_, the probabilities of the components")
