@@ -43,7 +43,7 @@ KINDS = "noise", "background", "incomplete", "annotated"
 THREADS = f"{PACKAGE}/_rows/threads.py"
 # Packages that should read what estimators publish.
 READERS = "_report", "plotting", "_commands", "topics._edit"
-SAMPLERS = "dense_sampler.py", "gibbs_sampler.py"
+SAMPLERS = "dense_sampler.py", "gibbs_sampler.py", "walker_sampler.py", "samplers.py"
 # The package may have so many more lines than the table says.
 MORE_LINES = 1.01
 
