@@ -162,7 +162,7 @@ class StochasticSkipGramModel(StochasticCollapsedModel):
         weight = np.ones(len(x)) if sample_weight is None else sample_weight
         stats["mass"] += np.repeat(weight, np.diff(x.indptr))[resp.sizes > 0].sum()
         stats["documents"] += weight.sum()
-        self.sampler.accumulate(self.counts, x, resp, weight, stats, workers)
+        self.sampler.accumulate(self._counts, x, resp, weight, stats, workers)
         self.n_visited += len(x)
         self._counts = None  # the temperature has changed
 

@@ -177,21 +177,21 @@ class StochasticCollapsedModel:
         return chunk if self.sampler.visits_chunks else tile, chunk
 
     def prepare(self, x, workers):
-        """Prepare the sampler for the words of a chunk."""
+        """Prepare the sampler for the words of a chunk, which is then visited under the same ``_counts``."""
         self._tokens = {}
         self.sampler.prepare(self.counts, x, workers)
 
     def empty_responsibilities(self, x, n_rows):
         """Memory for the results of the local steps of a chunk."""
-        return self.sampler.empty_responsibilities(self.counts, x, n_rows)
+        return self.sampler.empty_responsibilities(self._counts, x, n_rows)
 
     def scratch(self, n_rows):
         """Working memory of one thread for a tile."""
-        return self.sampler.scratch(self.counts, n_rows)
+        return self.sampler.scratch(self._counts, n_rows)
 
     def local_step(self, x, resp, scratch, numbers=None, memory=None):
         """Visit a tile of documents."""
-        tokens = self.sampler.visit(self.counts, x, resp, scratch, numbers, memory, self.tile)
+        tokens = self.sampler.visit(self._counts, x, resp, scratch, numbers, memory, self.tile)
         if self.learn_alpha and self.sampler is not self.first_sampler:
             self._tokens[int(numbers[0])] = tokens
 
@@ -205,7 +205,7 @@ class StochasticCollapsedModel:
             draws = self.draws_of(x, sample_weight)
             self.sampler.later(resp, lambda: stats.add_to(**draws()))
         self.n_visited += len(x)
-        self.sampler.accumulate(self.counts, x, resp, sample_weight, stats, workers)
+        self.sampler.accumulate(self._counts, x, resp, sample_weight, stats, workers)
 
     def draws_of(self, x, weight):
         """A function that computes the statistics of alpha of a chunk.
@@ -261,14 +261,17 @@ class StochasticCollapsedModel:
         if self.learn_alpha and formed and self.n_components > 1 and float(stats["per_prior"]) > 0.0:
             self._learn_doc_topic_prior(stats)
         every = 1 if self.batch_size is None else max(1, round(documents / self.batch_size))
-        formed = float(stats["offset"]) < NO_OFFSET * self.topic_word_prior
-        if self.learn_beta and self.n_steps % every == 0 and formed:
-            self.topic_word_prior = next_topic_word_prior(self.topic_word_prior, self.first_priors[1], stats)
+        if self.learn_beta and self.n_steps % every == 0:
+            self._learn_topic_word_prior(stats)
 
     def _learn_doc_topic_prior(self, stats):
         self.doc_topic_prior = self._prior_from(stats)
         if self.prior_mass is not None:
             self.doc_topic_prior *= self.prior_mass / self.doc_topic_prior.sum()
+
+    def _learn_topic_word_prior(self, stats):
+        if float(stats["offset"]) < NO_OFFSET * self.topic_word_prior:
+            self.topic_word_prior = next_topic_word_prior(self.topic_word_prior, self.first_priors[1], stats)
 
     def renewed(self, n_samples_seen):
         """A copy of the model for later documents, with its own samplers."""
