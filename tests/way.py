@@ -9,7 +9,7 @@ Of one fit, and of a stream of two blocks, in one thread:
 - hooks: private methods that several classes of the estimator define;
 - on the way: those of them that the fit enters;
 - jumps: calls of the estimator to itself whose code is in another class, each pair of methods once;
-- calls up: calls from a lower layer to a higher one (``LAYERS`` of ``test_architecture.py``);
+- calls up: calls from a lower layer to a higher one (``LAYERS`` of ``test_architecture.py``), but for those of threads;
 - up pairs: pairs of functions that make these calls;
 - files, functions: those of the package that the fit enters, in any layer;
 - bases: classes of the package that the estimator inherits from.
@@ -39,9 +39,11 @@ TABLE = Path(__file__).with_name("way.txt")
 COLUMNS = ("hooks", "on the way", "jumps", "calls up", "up pairs", "files", "functions", "bases")
 # Kinds of rows and components, whose conditions should be in few places.
 KINDS = "noise", "background", "incomplete", "annotated"
+# Calls from here are of functions that the caller of ``Workers`` gave: the reader of that caller has them at hand.
+THREADS = f"{PACKAGE}/_rows/threads.py"
 # Packages that should read what estimators publish.
 READERS = "_report", "plotting", "_commands", "topics._edit"
-SAMPLERS = "dense_sampler.py", "gibbs_sampler.py"
+SAMPLERS = "dense_sampler.py", "gibbs_sampler.py", "walker_sampler.py", "samplers.py"
 # The package may have so many more lines than the table says.
 MORE_LINES = 1.01
 
@@ -100,7 +102,8 @@ class Walk:
         back = frame.f_back
         if back is None or not back.f_code.co_filename.startswith(self.root):
             return
-        if layer_of(back.f_code.co_filename) < layer_of(code.co_filename):
+        caller = back.f_code.co_filename
+        if caller != THREADS and layer_of(caller) < layer_of(code.co_filename):
             self.up[function_of(back), function_of(frame)] += 1
         while back.f_code.co_name.startswith("<"):
             back = back.f_back

@@ -128,7 +128,7 @@ def run(model, rows, schedule, monitor, workers, stats, collect=collect, hooks=(
 
 
 def advance(model, schedule, stats, new, split):
-    """One global step: the statistics after a batch that left ``new``."""
+    """One global step: the statistics after a batch that left ``new``; ``blend`` of schedules.py adds deferred sums."""
     stats = schedule.absorb(stats, new)
     model.global_step(stats, split)
     return stats

@@ -134,7 +134,7 @@ class SequentialModel(Protocol):
 
 @runtime_checkable
 class Sampler(Protocol):
-    """The document visits of stochastic collapsed inference; the model (first argument) holds counts and priors.
+    """The document visits of stochastic collapsed inference, under the counts and priors of a step (``TopicCounts``).
 
     ``forget`` drops what a sampler keeps between calls (alias tables, scratch memory); it is never pickled.
     """
@@ -142,28 +142,32 @@ class Sampler(Protocol):
     name: str  # value of the estimator's parameter
     visits_chunks: bool  # True if ``visit`` takes whole chunks and distributes their documents over threads
 
-    def sums(self, model, rows, selection):
+    def sums(self, counts, rows, selection):
         """Empty sums by word for the documents of the selection: ``WordRows``, or sparse."""
 
-    def blocking(self, model, rows):
-        """Documents per tile and per chunk."""
+    def blocking(self, rows, n_components, batch_size, step_rows):
+        """Documents per tile and per chunk; ``step_rows`` are those of joint batches, or 0."""
 
-    def begin(self, model):
+    def begin(self, counts):
         """Called after a global step: the counts have changed."""
 
-    def prepare(self, model, x, workers):
+    def prepare(self, counts, x, workers):
         """Compute what the visits of a chunk read."""
 
-    def empty_responsibilities(self, model, x, n_rows):
+    def empty_responsibilities(self, counts, x, n_rows):
         """Uninitialised output of a chunk's visits."""
 
-    def scratch(self, model, n_rows):
+    def scratch(self, counts, n_rows):
         """Scratch memory of one thread for a tile."""
 
-    def visit(self, model, x, resp, scratch, numbers, memory):
-        """Visit a tile of documents; read their previous state from ``memory`` and store the new one there."""
+    def visit(self, counts, x, resp, scratch, numbers, memory, tile):
+        """Visit a tile of documents; read their previous state from ``memory`` and store the new one there.
 
-    def accumulate(self, model, x, resp, weight, stats, workers):
+        ``tile`` is the number of documents of one item of the memory. Returns a function that makes the topics of their
+        tokens, or None.
+        """
+
+    def accumulate(self, counts, x, resp, weight, stats, workers):
         """Add a chunk to the statistics, word by word."""
 
     def forget(self):

@@ -32,7 +32,10 @@ LARGEST_TIMES = 1e15
 
 
 def blend(stats, new, rho, mass_before, mass_now):
-    """(1 - rho) (N_t / N_{t-1}) S + rho (N_t / n_b) s_b, in place; rho = n_b / N_t gives the plain sum S + s_b."""
+    """(1 - rho) (N_t / N_{t-1}) S + rho (N_t / n_b) s_b, in place; rho = n_b / N_t gives the plain sum S + s_b.
+
+    Deferred sums add themselves to the table that they were made from, here and nowhere else.
+    """
     n_b = new.mass
     if rho * mass_now >= LARGEST_TIMES * n_b:  # no rows, or rows smaller than the round-off of the total
         return stats
@@ -41,7 +44,10 @@ def blend(stats, new, rho, mass_before, mass_now):
     else:
         new.settle()  # compute deferred sums before their source is cleared
         stats.clear()
-    return stats.add(new, rho * mass_now / n_b)
+    times, totals = rho * mass_now / n_b, {}
+    for name, sums, factor, scale in stats.deferred_of(new):
+        totals[name] = sums.add_to_table(times / factor, scale)
+    return stats.add(new, times, totals)
 
 
 def stream(stats, new, total=None, rho=None, first=False):

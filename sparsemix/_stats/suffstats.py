@@ -294,12 +294,17 @@ class SufficientStatistics:
             self._fold_words()
         return self
 
-    def add(self, other, factor=1.0):
-        """Add ``factor`` times other statistics, in place."""
+    def add(self, other, factor=1.0, totals=None):
+        """Add ``factor`` times other statistics, in place.
+
+        ``totals``, by name, are those of sums by word that have been added to the tables: see ``deferred_of``.
+        """
         self._check_shift(other)
         if abs(factor) == 1.0:  # the statistics themselves, not a share of them
             self.n_rows += int(factor) * other.n_rows
-        totals = self._add_deferred(other, factor)
+        totals = totals or {}
+        if not totals:
+            other.settle()
         if other.prior is not None:
             self._held += factor * other._held
         for name, value in self._by_word.items():
@@ -316,16 +321,16 @@ class SufficientStatistics:
                 ours[name] = added(value, new, factor, signed=True)
         return self
 
-    def _add_deferred(self, other, factor):
-        """Add deferred sums that refer to tables of these statistics; return their totals by name. Settle others."""
-        totals = {}
-        for name, value in other._by_word.items():
-            if as_sums(value).is_deferred and self._by_word[name] is value.table:
-                scale = math.exp(self._log_unit - value.unit)
-                totals[name] = value.add_to_table(factor / self._word_factor, scale)
-        if not totals:
-            other.settle()
-        return totals
+    def deferred_of(self, other):
+        """Deferred sums of ``other`` that can add themselves to tables of these statistics.
+
+        Tuples of their name, the sums, the pending factor of the table, and its scale since the sums were deferred.
+        """
+        return [
+            (name, value, self._word_factor, math.exp(self._log_unit - value.unit))
+            for name, value in other._by_word.items()
+            if as_sums(value).is_deferred and self._by_word[name] is value.table
+        ]
 
     def undoing(self, other):
         """A function that undoes a ``scale`` and an ``add`` of ``other`` bit by bit; it stores what they change."""

@@ -72,7 +72,7 @@ def test_pending_factors_may_reach_the_table_in_between():
         x["word_topic"]  # folds
         x.scale(1e-9).scale(1e-9)
     assert stats.word_unit != 0.0
-    assert_equal(stats.add(deferred, 1e-17), twin.add(made, 1e-17))
+    assert_equal(blend(stats, deferred, 1e-17, 30.0, 30.0), blend(twin, made, 1e-17, 30.0, 30.0))
 
 
 def test_they_are_computed_when_they_are_read():

@@ -151,9 +151,9 @@ def test_proposals_of_words_are_their_conditionals(monkeypatch):
     stats.replace("word_topic", np.ascontiguousarray(GIVEN.T, dtype=np.float64))
     stats["count"] += GIVEN.sum(axis=1)
     model.global_step(stats)
-    assert model.offset == 50_000.0 / K / V
-    sampler.prepare(model, X[[0, N]], None)
-    counts = GIVEN.T + model.offset + BETA
+    assert model.counts.offset == 50_000.0 / K / V
+    sampler.prepare(model.counts, X[[0, N]], None)
+    counts = GIVEN.T + model.counts.offset + BETA
     for word in range(V):
         expected = ALPHA * counts[word] / counts.sum(axis=0)
         np.testing.assert_allclose(sampler._tables.density(word, np.arange(K)), expected, rtol=1e-9)

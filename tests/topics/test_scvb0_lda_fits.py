@@ -186,8 +186,8 @@ def test_sampled_tokens_leave_no_negative_responsibilities(factor, alpha, monkey
     """Counts of a document are sums and differences in single precision."""
     smallest, accumulate = [], gibbs_sampler.GibbsSampler.accumulate
 
-    def noted(self, model, x, resp, weight, stats, workers):
-        accumulate(self, model, x, resp, weight, stats, workers)
+    def noted(self, counts, x, resp, weight, stats, workers):
+        accumulate(self, counts, x, resp, weight, stats, workers)
         smallest.append(stats["word_topic"].rows.min())
 
     monkeypatch.setattr(gibbs_sampler.GibbsSampler, "accumulate", noted)

@@ -368,10 +368,11 @@ def test_lazy_factors_are_an_eager_update(background, dtype, rtol, monkeypatch):
         eager = (1.0 - rho) * eager
         eager[words] += rho * TOKENS / rows.sum() * rows
         model.global_step(stats)
-        np.testing.assert_allclose(model.factor * model.table + model.offset, eager, rtol=rtol, atol=rtol * 1e-3)
-        np.testing.assert_allclose(1.0 / model.inverse - V * BETA, eager.sum(axis=0), rtol=1e-9)
+        counts = model.counts
+        np.testing.assert_allclose(counts.factor * counts.table + counts.offset, eager, rtol=rtol, atol=rtol * 1e-3)
+        np.testing.assert_allclose(1.0 / counts.inverse - V * BETA, eager.sum(axis=0), rtol=1e-9)
         if step > 90:
-            assert model.offset == 0.0
+            assert model.counts.offset == 0.0
     assert min(abs(np.log10(factor)) for factor in folds if factor != 1.0) > 8  # seldom
     assert sum(factor != 1.0 for factor in folds) >= 2
 
@@ -380,12 +381,12 @@ def test_interim_readers_see_the_same_topics():
     """Reading the statistics folds their factor into the table; the model still knows the same."""
     est = lda(learning_method="online").fit(X)
     model = est._fitted.model
-    before = model.factor * model.table
-    assert model.factor != 1.0
+    before = model.counts.factor * model.counts.table
+    assert model.counts.factor != 1.0
     stats = est.expected_stats(X)["count"].copy()
     est._fitted.stats["word_topic"]
-    assert model.factor == 1.0
-    np.testing.assert_allclose(model.table, before, rtol=1e-12)
+    assert model.counts.factor == 1.0
+    np.testing.assert_allclose(model.counts.table, before, rtol=1e-12)
     np.testing.assert_allclose(est.expected_stats(X)["count"], stats, rtol=1e-12)
 
 
@@ -642,9 +643,9 @@ def noted_visits(monkeypatch):
     visits = []
     for cls in (DenseSampler, GibbsSampler, WalkerSampler):
 
-        def visit(self, model, x, *args, original=cls.visit):
+        def visit(self, counts, x, *args, original=cls.visit):
             visits.append((self.name, len(x)))
-            return original(self, model, x, *args)
+            return original(self, counts, x, *args)
 
         monkeypatch.setattr(cls, "visit", visit)
     return visits
@@ -701,11 +702,11 @@ def test_uniform_topics_part_by_random_documents(learning_method, local_step_siz
 
 def test_documents_of_a_uniform_start_begin_at_random():
     est = lda(init_params="uniform", max_iter=0).fit(X)
-    shares = np.vstack([est._fitted.model.start_of(np.arange(a, a + 20), 20) for a in (0, 20, 40)])
+    shares = np.vstack([est._fitted.model.counts.start_of(np.arange(a, a + 20), 20) for a in (0, 20, 40)])
     assert shares.shape == (N, K)
     np.testing.assert_allclose(shares.sum(axis=1), 1.0, rtol=1e-12)
     assert len(np.unique(shares)) == N * K
-    even = lda(max_iter=0).fit(X)._fitted.model.start_of(np.arange(3), 3)
+    even = lda(max_iter=0).fit(X)._fitted.model.counts.start_of(np.arange(3), 3)
     np.testing.assert_array_equal(even, 1 / K)
 
 

@@ -123,9 +123,9 @@ def test_visits_of_unseen_documents_keep_all_counts(sampler, monkeypatch):
         assert not fit.model.unseen
         return out
 
-    def tokens_in_table(model, x):
-        assert not model.unseen
-        return np.full(len(x), 1.0 / model.factor)
+    def tokens_in_table(counts, x):
+        assert not counts.unseen
+        return np.full(len(x), 1.0 / counts.factor)
 
     monkeypatch.setattr(UnseenDocuments, "before", noted)
     monkeypatch.setattr(gibbs_sampler, "tokens_in_table", tokens_in_table)

@@ -6,6 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from sparsemix._models.topics.stochastic_model import StochasticCollapsedModel
+from sparsemix._models.topics.topic_counts import TopicCounts
 from sparsemix._stats.suffstats import SufficientStatistics
 from sparsemix._stats.word_clocks import WordClocks
 
@@ -54,6 +55,29 @@ class SampledTopics:
         return SampledTopics(indptr, self.topics[part], self.values[part], self.sizes[part], self.tally[start:stop])
 
 
+@dataclass(frozen=True, eq=False)
+class SkipGramCounts(TopicCounts):
+    """Counts and priors under which positions are visited.
+
+    Attributes
+    ----------
+    totals : ndarray of shape (K,)
+        Counts of the topics.
+    inputs, input_factors : ndarrays of shapes (V, K) and (V,)
+        Counts by input word before factors, and the factors.
+    window : int
+        Places of the context on each side.
+    temperature : float
+        Of the conditionals.
+    """
+
+    totals: np.ndarray
+    inputs: np.ndarray
+    input_factors: np.ndarray
+    window: int
+    temperature: float
+
+
 class StochasticSkipGramModel(StochasticCollapsedModel):
     """SCVB0 of the mixed membership skip-gram topic model ([IF19] Section 5).
 
@@ -89,6 +113,13 @@ class StochasticSkipGramModel(StochasticCollapsedModel):
         if self.n_documents is None:
             return self.annealing.final
         return self.annealing(self.n_visited / self.n_documents)
+
+    def _make_counts(self, table, factor):
+        counts = super()._make_counts(table, factor)
+        return SkipGramCounts(
+            **vars(counts), totals=self.stats["count"], window=self.window, temperature=self.temperature,
+            **dict(zip(("inputs", "input_factors"), self.input_topic(), strict=True)),
+        )  # fmt: skip
 
     # -- statistics
 
@@ -131,8 +162,9 @@ class StochasticSkipGramModel(StochasticCollapsedModel):
         weight = np.ones(len(x)) if sample_weight is None else sample_weight
         stats["mass"] += np.repeat(weight, np.diff(x.indptr))[resp.sizes > 0].sum()
         stats["documents"] += weight.sum()
+        self.sampler.accumulate(self._counts, x, resp, weight, stats, workers)
         self.n_visited += len(x)
-        self.sampler.accumulate(self, x, resp, weight, stats, workers)
+        self._counts = None  # the temperature has changed
 
     def continued(self, old, stats, documents):
         """Initial statistics from an earlier model, scaled to these documents. Also copies its seed and step number."""

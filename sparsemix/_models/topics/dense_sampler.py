@@ -66,73 +66,73 @@ class DenseSampler:
     def __getstate__(self):
         return vars(DenseSampler(self.n_sweeps, self.local_rate))
 
-    def sums(self, model, rows, selection):
+    def sums(self, counts, rows, selection):
         """Sums of no documents yet, for each word of the chosen documents."""
         words = rows.words(selection)
-        size, buffer = len(words) * model.n_components, self._rows
-        if buffer is None or len(buffer) < size or buffer.dtype != model.dtype:
-            buffer = aligned_empty(size, model.dtype)
+        size, buffer = len(words) * counts.n_components, self._rows
+        if buffer is None or len(buffer) < size or buffer.dtype != counts.dtype:
+            buffer = aligned_empty(size, counts.dtype)
         self._rows = None  # until the sums have been added
-        return DenseSums(model, words, buffer, self)
+        return DenseSums(counts, words, buffer, self)
 
-    def blocking(self, model, rows):
+    def blocking(self, rows, n_components, batch_size, step_rows):
         """Documents per tile and per chunk. A step has chunks of about the same size."""
-        n_documents = max(1.0, CHUNK_NUMBERS / (rows.entries * model.n_components))
-        step = model.step_rows or model.batch_size or n_documents
+        n_documents = max(1.0, CHUNK_NUMBERS / (rows.entries * n_components))
+        step = step_rows or batch_size or n_documents
         return int(min(64, n_documents)), math.ceil(step / max(1, round(step / n_documents)))
 
     def forget(self):
         """Free all memory."""
         self._buffer = self._rows = self._workers = None
 
-    def begin(self, model):
+    def begin(self, counts):
         """No preparation: counts are read directly."""
 
-    def prepare(self, model, x, workers):  # noqa: ARG002
+    def prepare(self, counts, x, workers):  # noqa: ARG002
         """Nothing to compute: counts are read directly."""
         self._workers = workers
 
-    def empty_responsibilities(self, model, x, n_rows):  # noqa: ARG002
+    def empty_responsibilities(self, counts, x, n_rows):  # noqa: ARG002
         """Memory for gamma."""
-        width = -(-model.n_components // _scvb.PADDING) * _scvb.PADDING
+        width = -(-counts.n_components // _scvb.PADDING) * _scvb.PADDING
         size = len(x.indices) * width
         buffer = self._buffer
-        if buffer is None or len(buffer) < size or buffer.dtype != model.dtype:
-            buffer = aligned_empty(size, model.dtype)
+        if buffer is None or len(buffer) < size or buffer.dtype != counts.dtype:
+            buffer = aligned_empty(size, counts.dtype)
         if size <= MOST_KEPT:
             self._buffer = buffer
         return DenseGamma(x.indptr, buffer[:size].reshape(-1, width))
 
-    def scratch(self, model, n_rows):
+    def scratch(self, counts, n_rows):
         """None: threads share out the documents of a chunk."""
 
-    def visit(self, model, x, resp, scratch, numbers, memory):  # noqa: ARG002
+    def visit(self, counts, x, resp, scratch, numbers, memory, tile):  # noqa: ARG002
         """Sweep over each document of a chunk, from its remembered topics or from equal shares.
 
-        Returns a function that makes the topics of its tokens, if alpha is learned from them.
+        Returns a function that makes the topics of their tokens.
         """
-        lengths, doc_topic = x.lengths(), np.empty((len(x), model.n_components), dtype=model.dtype)
-        parts = [(0, len(x), False)] if memory is None else memory.recall_tiles(numbers, doc_topic, model.tile)
+        lengths, doc_topic = x.lengths(), np.empty((len(x), counts.n_components), dtype=counts.dtype)
+        parts = [(0, len(x), False)] if memory is None else memory.recall_tiles(numbers, doc_topic, tile)
         for first, last, known in parts:
             if not known:
-                start = model.start_of(numbers[first:last], last - first)
+                start = counts.start_of(numbers[first:last], last - first)
                 doc_topic[first:last] = start * lengths[first:last, None]
-            self._sweep(model, x.part(first, last), resp.rows(first, last), doc_topic[first:last], known)
+            self._sweep(counts, x.part(first, last), resp.rows(first, last), doc_topic[first:last], known)
         if memory is not None:
-            self._workers.share(lambda pool: memory.remember(numbers, doc_topic, model.tile, pool))
-        learns = model.learn_alpha and model.sampler is not model.first_sampler
-        return partial(TokenTopics.of_rows, doc_topic) if learns else None
+            self._workers.share(lambda pool: memory.remember(numbers, doc_topic, tile, pool))
+        return partial(TokenTopics.of_rows, doc_topic)
 
-    def _sweep(self, model, x, resp, doc_topic, known):
+    def _sweep(self, counts, x, resp, doc_topic, known):
         """Sweep over documents that are all remembered, or none."""
-        rates, exclude = None, excluded(x, known and not model.unseen)
+        rates, exclude = None, excluded(x, known and not counts.unseen)
         if self.local_rate is not None:
             rates, exclude = self.local_rate(int(self.n_sweeps * x.lengths().max(initial=0.0))), "none"
-        inverse, alpha = (model.factor * model.inverse).astype(model.dtype), model.doc_topic_prior.astype(model.dtype)
-        memory = _scvb.memory_of(self._workers.n_jobs, model.n_components, model.dtype)
+        inverse = (counts.factor * counts.inverse).astype(counts.dtype)
+        alpha = counts.prior.mean.astype(counts.dtype)
+        memory = _scvb.memory_of(self._workers.n_jobs, counts.n_components, counts.dtype)
         self._workers.share(
             lambda pool: _scvb.local_step(
-                x.entries(), model.table, model.factor, model.offset, model.topic_word_prior, inverse, alpha,
+                x.entries(), counts.table, counts.factor, counts.offset, counts.beta, inverse, alpha,
                 self.n_sweeps, _scvb.EXCLUDE[exclude], rates, doc_topic, resp.values, x.longest_first, memory, pool,
             )
         )  # fmt: skip
@@ -144,16 +144,16 @@ class DenseSampler:
     def take_back(self, resp):
         """Nothing: the memory is kept already."""
 
-    def accumulate(self, model, x, resp, weight, stats, workers):
+    def accumulate(self, counts, x, resp, weight, stats, workers):
         """Add the responsibilities of a chunk to the sums of its words."""
-        counts = x.counts if weight is None else x.counts * np.repeat(weight.astype(model.dtype), np.diff(x.indptr))
+        tokens = x.counts if weight is None else x.counts * np.repeat(weight.astype(counts.dtype), np.diff(x.indptr))
         sums = stats.deferred("word_topic")
         if sums is not None:
-            sums.add(x.by_word, counts, resp.values, workers)
+            sums.add(x.by_word, tokens, resp.values, workers)
             return
         words = x.by_word.words  # the sums have been materialised
-        sums = DenseSums(model, words, aligned_empty(len(words) * model.n_components, model.dtype), self)
-        sums.add(x.by_word, counts, resp.values, workers)
+        sums = DenseSums(counts, words, aligned_empty(len(words) * counts.n_components, counts.dtype), self)
+        sums.add(x.by_word, tokens, resp.values, workers)
         rows, totals = sums.rows()
         stats.add_to(count=totals)
         stats.replace("word_topic", added(stats["word_topic"], rows, 1.0))
@@ -175,18 +175,18 @@ def excluded(x, known):
 class DenseSums(DeferredRows):
     """Sums of some words, which threads add to the table of counts."""
 
-    def __init__(self, model, words, buffer, sampler):
-        self.table, self.unit = model.table, model.stats.word_unit
+    def __init__(self, counts, words, buffer, sampler):
+        self.table, self.unit = counts.table, counts.unit
         self.shape, self.dtype, self.words = self.table.shape, self.table.dtype, words
         self._buffer, self._sampler, self._workers = buffer, sampler, None
         self._rows = buffer[: len(words) * self.shape[1]].reshape(len(words), self.shape[1])
         self._fresh = True  # nothing has been added yet, and the rows are not initialised
 
-    def add(self, by_word, counts, gamma, workers):
-        """Add counts times gamma of the entries of some documents."""
+    def add(self, by_word, tokens, gamma, workers):
+        """Add tokens times gamma of the entries of some documents."""
         workers.share(
             lambda pool: _words.sum_rows(
-                by_word.starts, by_word.entries, counts, gamma, self.words, self._fresh, self._rows, pool
+                by_word.starts, by_word.entries, tokens, gamma, self.words, self._fresh, self._rows, pool
             )
         )
         self._fresh, self._workers = False, workers

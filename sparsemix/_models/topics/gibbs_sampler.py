@@ -98,92 +98,95 @@ class GibbsSampler:
     def __getstate__(self):
         return vars(GibbsSampler(self.n_sweeps))
 
-    def is_sparse(self, model):
+    def is_sparse(self, n_components):
         """Whether sums are sparse, for very many topics."""
-        return model.n_components > DENSE_SUMS
+        return n_components > DENSE_SUMS
 
-    def sums(self, model, rows, selection):  # noqa: ARG002
+    def sums(self, counts, rows, selection):  # noqa: ARG002
         """Empty sums: rows of words are added with the chunks; sparse for very many topics."""
-        if self.is_sparse(model):
-            return sparse.csr_array((model.n_words, model.n_components), dtype=model.dtype)
-        return no_rows(model.n_words, model.n_components, model.dtype)
+        if self.is_sparse(counts.n_components):
+            return sparse.csr_array(counts.shape, dtype=counts.dtype)
+        return no_rows(*counts.shape, counts.dtype)
 
-    def blocking(self, model, rows):
+    def blocking(self, rows, n_components, batch_size, step_rows):  # noqa: ARG002
         """Documents per tile and per chunk."""
         tile = int(max(1, TILE_ENTRIES / rows.entries))
-        return tile, int(max(1, CHUNK_ENTRIES / rows.entries, model.step_rows + tile))
+        return tile, int(max(1, CHUNK_ENTRIES / rows.entries, step_rows + tile))
 
-    def begin(self, model):
+    def begin(self, counts):
         """Compute what the fixed parts of all words share, after a global step."""
-        inverse = model.factor * model.inverse
+        inverse = counts.factor * counts.inverse
         # Weights of topics are relative: documents with almost no weight must not exceed single precision.
-        largest = inverse.max() * max(1.0, float(np.max(model.doc_topic_prior)))
+        largest = inverse.max() * max(1.0, float(np.max(counts.prior.mean)))
         inverse = inverse * min(1.0, LARGEST_FIXED / largest)
-        self._base = (model.offset + model.topic_word_prior) / model.factor
-        self._inverse = _split.padded(inverse, model.dtype)
-        self._fixed = _split.padded(inverse * model.doc_topic_prior, model.dtype)
+        self._base = (counts.offset + counts.beta) / counts.factor
+        self._inverse = _split.padded(inverse, counts.dtype)
+        self._fixed = _split.padded(inverse * counts.prior.mean, counts.dtype)
 
-    def priors(self, model, numbers):  # noqa: ARG002
+    def priors(self, counts, numbers):
         """The fixed part (K padded,) and None; with several priors (groups, K padded) and each document's group."""
-        return self._fixed, None
+        alpha, groups = counts.prior.of(numbers)
+        if groups is None:
+            return self._fixed, None
+        return _split.padded(alpha * self._inverse[: counts.n_components], counts.dtype), groups
 
-    def prepare(self, model, x, workers):
+    def prepare(self, counts, x, workers):
         """Compute block sums of the fixed part of a chunk's words."""
         self._workers = workers
         if self._fixed is None:
-            self.begin(model)
-        shape = model.n_words, _split.n_blocks(model.n_components)
-        if self._blocks is None or self._blocks.shape != shape or self._blocks.dtype != model.dtype:
-            self._blocks = np.zeros(shape, dtype=model.dtype)
-        topics, words = _split.Topics(model.table, self._base, self._fixed), x.by_word.words
+            self.begin(counts)
+        shape = counts.shape[0], _split.n_blocks(counts.n_components)
+        if self._blocks is None or self._blocks.shape != shape or self._blocks.dtype != counts.dtype:
+            self._blocks = np.zeros(shape, dtype=counts.dtype)
+        topics, words = _split.Topics(counts.table, self._base, self._fixed), x.by_word.words
         workers.share(lambda pool: _split.sum_blocks(topics, words, self._blocks, pool))
 
-    def empty_responsibilities(self, model, x, n_rows):  # noqa: ARG002
+    def empty_responsibilities(self, counts, x, n_rows):  # noqa: ARG002
         """Memory for the results of entries; the counts are in the workspaces of the threads."""
         nnz = len(x.indices)
-        records, shares = self._lists.pop() if self._lists else (np.empty((0, 3), np.int64), np.empty(0, model.dtype))
-        if len(records) < nnz or shares.dtype != model.dtype:
-            records, shares = np.empty((nnz, 3), dtype=np.int64), np.empty(nnz, dtype=model.dtype)
+        records, shares = self._lists.pop() if self._lists else (np.empty((0, 3), np.int64), np.empty(0, counts.dtype))
+        if len(records) < nnz or shares.dtype != counts.dtype:
+            records, shares = np.empty((nnz, 3), dtype=np.int64), np.empty(nnz, dtype=counts.dtype)
         return SplitGamma(x.indptr, records, shares, [], [], [])
 
-    def scratch(self, model, n_rows):
+    def scratch(self, counts, n_rows):
         """None: every thread uses its workspace."""
 
-    def visit(self, model, x, resp, scratch, numbers, memory):  # noqa: ARG002
+    def visit(self, counts, x, resp, scratch, numbers, memory, tile):  # noqa: ARG002
         """Sweep over each document of a chunk, starting at its last samples, or else at its remembered topics.
 
-        Returns a function that makes the topics of its tokens.
+        Returns a function that makes the topics of their tokens.
         """
-        starts, dtype = x.sample_starts, _split.state_dtype(model.n_components)
+        starts, dtype = x.sample_starts, _split.state_dtype(counts.n_components)
         if memory is None:
             start, states = None, np.full(starts[-1], -1, dtype=dtype)
         else:
-            start, states = memory.recall_states(numbers, starts, model.tile, dtype)
-        own = None if memory is None or model.unseen else tokens_in_table(model, x)
+            start, states = memory.recall_states(numbers, starts, tile, dtype)
+        own = None if memory is None or counts.unseen else tokens_in_table(counts, x)
         workers = self._workers
-        workspaces = [self._workspace(model) for _ in range(workers.n_jobs)]
-        fixed, groups = self.priors(model, numbers)
+        workspaces = [self._workspace(counts.n_components) for _ in range(workers.n_jobs)]
+        fixed, groups = self.priors(counts, numbers)
         resp.priors.append((fixed, groups))
-        topics = _split.Topics(model.table, self._base, fixed, self._inverse, self._blocks, groups)
+        topics = _split.Topics(counts.table, self._base, fixed, self._inverse, self._blocks, groups)
         workers.share(
             lambda pool: _split.local_step(
-                x.entries(), topics, self.n_sweeps, True, numbers, model.seed, model.n_steps, start, starts, states,
+                x.entries(), topics, self.n_sweeps, True, numbers, counts.seed, counts.step, start, starts, states,
                 resp.records, resp.shares, x.longest_first, workspaces, own, pool,
             )
         )  # fmt: skip
         resp.workspaces.extend(workspaces)
         if memory is not None:
-            resp.afterwards.append(partial(memory.remember_states, numbers, states, starts, model.tile))
-        return partial(TokenTopics.of_samples, x, states) if model.learn_alpha else None
+            resp.afterwards.append(partial(memory.remember_states, numbers, states, starts, tile))
+        return partial(TokenTopics.of_samples, x, states)
 
-    def _workspace(self, model):
-        return self._workspaces.pop() if self._workspaces else _split.Workspace(model.n_components)
+    def _workspace(self, n_components):
+        return self._workspaces.pop() if self._workspaces else _split.Workspace(n_components)
 
-    def accumulate(self, model, x, resp, weight, stats, workers):
+    def accumulate(self, counts, x, resp, weight, stats, workers):
         """Add the results of a chunk to the sums of its words."""
-        weights = None if weight is None else np.repeat(weight.astype(model.dtype), np.diff(x.indptr))
-        kind = SparseSplitSums if self.is_sparse(model) else SplitSums
-        sums, old = kind(self, model, x, resp, weights, workers), stats["word_topic"]
+        weights = None if weight is None else np.repeat(weight.astype(counts.dtype), np.diff(x.indptr))
+        kind = SparseSplitSums if self.is_sparse(counts.n_components) else SplitSums
+        sums, old = kind(self, counts, x, resp, weights, workers), stats["word_topic"]
         if sums.at_once and not (old.nnz if sparse.issparse(old) else len(old.words)):
             stats.defer("word_topic", sums)
             return
@@ -210,8 +213,8 @@ class SplitSums(DeferredRows):
 
     at_once = True  # whether the sums can be added to the table without being stored first
 
-    def __init__(self, sampler, model, x, resp, weights, workers):
-        self.table, self.unit, self.words = model.table, model.stats.word_unit, x.by_word.words
+    def __init__(self, sampler, counts, x, resp, weights, workers):
+        self.table, self.unit, self.words = counts.table, counts.unit, x.by_word.words
         self.shape, self.dtype = self.table.shape, self.table.dtype
         self._base, self._bounds, self._blocks = sampler._base, x.by_word.bounds, sampler._blocks
         self._fixed, groups = resp.priors[0]
@@ -273,14 +276,14 @@ class SplitSums(DeferredRows):
 class SparseSplitSums(SplitSums):
     """Sparse sums: counts of the topics of entries, and of topics drawn at random in place of the fixed part."""
 
-    def __init__(self, sampler, model, x, resp, weights, workers):
-        super().__init__(sampler, model, x, resp, weights, workers)
+    def __init__(self, sampler, counts, x, resp, weights, workers):
+        super().__init__(sampler, counts, x, resp, weights, workers)
         self.at_once = isinstance(self.table, PackedCounts)
-        self._keys = model.seed, model.n_steps
-        self._least = LEAST_COUNT / model.factor
+        self._keys = counts.seed, counts.step
+        self._least = LEAST_COUNT / counts.factor
         tokens = x.counts if weights is None else x.counts * weights
         starts, entries = x.by_word.starts, x.by_word.entries
-        drawn = np.minimum(N_EVEN * tokens[entries], model.n_components).astype(np.int64)
+        drawn = np.minimum(N_EVEN * tokens[entries], counts.n_components).astype(np.int64)
         sizes = resp.records[entries, 2] + drawn + 2
         self._ends = np.concatenate([[0], np.cumsum(sizes)])[np.append(starts[self.words], starts[-1])]
 
@@ -330,10 +333,10 @@ def no_rows(n_words, n_components, dtype):
     return WordRows(np.empty(0, np.int32), np.empty((0, n_components), dtype=dtype), n_words)
 
 
-def tokens_in_table(model, x):
+def tokens_in_table(counts, x):
     """What the table of counts has of one token of each document, (n,), in units of the table.
 
     A document of weight w below one has w of it. One of a larger weight counts as several documents, whose other tokens
     remain.
     """
-    return np.full(len(x), 1.0 / model.factor) * (1.0 if x.weight is None else np.minimum(x.weight, 1.0))
+    return np.full(len(x), 1.0 / counts.factor) * (1.0 if x.weight is None else np.minimum(x.weight, 1.0))

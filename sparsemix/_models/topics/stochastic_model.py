@@ -1,11 +1,13 @@
 """Model of SparseSCVB0LDA: documents under frozen counts by word and topic, sums, global steps."""
 
 from copy import copy
+from functools import partial
 
 import numpy as np
 from scipy import sparse
 
 from sparsemix._models.topics.token_topics import draws_for_prior
+from sparsemix._models.topics.topic_counts import OnePrior, TopicCounts
 from sparsemix._models.topics.word_prior import next_topic_word_prior
 from sparsemix._stats.suffstats import SufficientStatistics
 
@@ -57,6 +59,7 @@ class StochasticCollapsedModel:
     unit = "token"
     objective = "lower_bound"
     change = None
+    _counts = None
 
     def __init__(
         self, n_words, doc_topic_prior, topic_word_prior, sampler, first_sampler=None, n_first=0, dtype=np.float32,
@@ -89,24 +92,49 @@ class StochasticCollapsedModel:
         if self.sampler is not self.first_sampler is not None:
             self.first_sampler.forget()
 
-    @property
-    def table(self):
-        """Counts by word and topic before ``factor`` and ``offset``, (V, K)."""
-        return self.stats.unfolded("word_topic")[0]
+    def __getstate__(self):
+        return {name: value for name, value in vars(self).items() if name != "_counts"}
+
+    # -- what visits read
 
     @property
-    def factor(self):
-        """Factor of the counts in ``table``."""
-        return self.stats.unfolded("word_topic")[1]
+    def counts(self):
+        """Counts and priors of the last step, made once; again if a reader of the statistics folds their factor."""
+        table, factor = self.stats.unfolded("word_topic")
+        counts = self._counts
+        if counts is None or counts.table is not table or counts.factor != factor:
+            counts = self._counts = self._make_counts(table, factor)
+        return counts
+
+    def _make_counts(self, table, factor):
+        stats = self.stats
+        inverse = 1.0 / (stats["count"] + self.n_words * self.topic_word_prior)
+        return TopicCounts(
+            table, factor, float(stats["offset"]), stats.word_unit, inverse, self._prior_of_documents(),
+            self.topic_word_prior, self.seed, self.n_steps, self.random_documents, self.unseen, self.dtype,
+        )  # fmt: skip
+
+    def _prior_of_documents(self):
+        """What visits read of the prior of documents."""
+        return OnePrior(self.doc_topic_prior)
+
+    def begin_visits(self):
+        """Let visits read the present counts and priors."""
+        self._counts = None
+        self.sampler.begin(self.counts)
+
+    def draw_again(self):
+        """Let the next visits draw other random numbers under the same counts."""
+        self.n_steps += 1
+        self._counts = None
 
     # -- statistics
 
     def empty_stats(self, rows=None, selection=None):
         """Statistics of no documents, with memory for the sums of the selected documents."""
         shape = self.n_words, self.n_components
-        by_word = (
-            sparse.csr_array(shape, dtype=self.dtype) if rows is None else self.sampler.sums(self, rows, selection)
-        )
+        empty = partial(sparse.csr_array, shape, dtype=self.dtype)
+        by_word = empty() if rows is None else self.sampler.sums(self.counts, rows, selection)
         return SufficientStatistics(
             {name: np.zeros(self.n_components) for name in ("count", "draws")},
             {name: np.zeros(()) for name in ("mass", "documents", "offset", "per_prior")} | {"proposals": np.zeros(2)},
@@ -128,14 +156,6 @@ class StochasticCollapsedModel:
         self.random_documents = True
         return stats
 
-    def start_of(self, numbers, n_documents):
-        """Initial proportions of documents that are not in memory, (n, K) or (1, 1)."""
-        if not self.random_documents:
-            return np.full((1, 1), 1.0 / self.n_components, dtype=self.dtype)
-        rng = np.random.default_rng((self.seed, int(numbers[0])))
-        shares = rng.random((n_documents, self.n_components), dtype=self.dtype)
-        return shares / shares.sum(axis=1, keepdims=True)
-
     def size(self, stats):
         """Number of tokens."""
         return float(stats["mass"])
@@ -147,31 +167,32 @@ class StochasticCollapsedModel:
 
         A sampler that distributes documents among threads itself visits a whole chunk; the memory still uses tiles.
         """
-        tile, chunk = self.sampler.blocking(self, rows)
+        sizes = rows, self.n_components, self.batch_size, self.step_rows
+        tile, chunk = self.sampler.blocking(*sizes)
         if self.n_first > 0:
-            others = (sampler.blocking(self, rows) for sampler in (self.first_sampler, self.later_sampler))
+            others = (sampler.blocking(*sizes) for sampler in (self.first_sampler, self.later_sampler))
             (_, least), (tile, _) = others
             tile = min(tile, least)
         self.tile, chunk = tile, -(-chunk // tile) * tile
         return chunk if self.sampler.visits_chunks else tile, chunk
 
     def prepare(self, x, workers):
-        """Prepare the sampler for the words of a chunk."""
+        """Prepare the sampler for the words of a chunk, which is then visited under the same ``_counts``."""
         self._tokens = {}
-        self.sampler.prepare(self, x, workers)
+        self.sampler.prepare(self.counts, x, workers)
 
     def empty_responsibilities(self, x, n_rows):
         """Memory for the results of the local steps of a chunk."""
-        return self.sampler.empty_responsibilities(self, x, n_rows)
+        return self.sampler.empty_responsibilities(self._counts, x, n_rows)
 
     def scratch(self, n_rows):
         """Working memory of one thread for a tile."""
-        return self.sampler.scratch(self, n_rows)
+        return self.sampler.scratch(self._counts, n_rows)
 
     def local_step(self, x, resp, scratch, numbers=None, memory=None):
         """Visit a tile of documents."""
-        tokens = self.sampler.visit(self, x, resp, scratch, numbers, memory)
-        if tokens is not None:
+        tokens = self.sampler.visit(self._counts, x, resp, scratch, numbers, memory, self.tile)
+        if self.learn_alpha and self.sampler is not self.first_sampler:
             self._tokens[int(numbers[0])] = tokens
 
     def accumulate(self, x, resp, sample_weight, stats, workers):
@@ -184,7 +205,7 @@ class StochasticCollapsedModel:
             draws = self.draws_of(x, sample_weight)
             self.sampler.later(resp, lambda: stats.add_to(**draws()))
         self.n_visited += len(x)
-        self.sampler.accumulate(self, x, resp, sample_weight, stats, workers)
+        self.sampler.accumulate(self._counts, x, resp, sample_weight, stats, workers)
 
     def draws_of(self, x, weight):
         """A function that computes the statistics of alpha of a chunk.
@@ -215,19 +236,17 @@ class StochasticCollapsedModel:
         """Set the statistics under which documents are visited."""
         self.stats = stats
         self.n_steps += 1
-        self.offset = float(stats["offset"])
         if self.learn_alpha or self.learn_beta:
             self._learn_priors(stats)
-        self.inverse = 1.0 / (stats["count"] + self.n_words * self.topic_word_prior)
         self._choose_sampler()
-        self.sampler.begin(self)
+        self.begin_visits()
 
     def learn_prior_mass(self, stats):
         """Set A from the draws of documents that the topics have not seen."""
         if self.n_components > 1 and stats["per_prior"] > 0.0:
             self.prior_mass = self._prior_from(stats).sum()
             self.doc_topic_prior = self.doc_topic_prior * (self.prior_mass / self.doc_topic_prior.sum())
-            self.sampler.begin(self)
+            self.begin_visits()
 
     def _prior_from(self, stats):
         """alpha of some documents, and of one pseudo-document that has the first value."""
@@ -242,13 +261,17 @@ class StochasticCollapsedModel:
         if self.learn_alpha and formed and self.n_components > 1 and float(stats["per_prior"]) > 0.0:
             self._learn_doc_topic_prior(stats)
         every = 1 if self.batch_size is None else max(1, round(documents / self.batch_size))
-        if self.learn_beta and self.n_steps % every == 0 and self.offset < NO_OFFSET * self.topic_word_prior:
-            self.topic_word_prior = next_topic_word_prior(self.topic_word_prior, self.first_priors[1], stats)
+        if self.learn_beta and self.n_steps % every == 0:
+            self._learn_topic_word_prior(stats)
 
     def _learn_doc_topic_prior(self, stats):
         self.doc_topic_prior = self._prior_from(stats)
         if self.prior_mass is not None:
             self.doc_topic_prior *= self.prior_mass / self.doc_topic_prior.sum()
+
+    def _learn_topic_word_prior(self, stats):
+        if float(stats["offset"]) < NO_OFFSET * self.topic_word_prior:
+            self.topic_word_prior = next_topic_word_prior(self.topic_word_prior, self.first_priors[1], stats)
 
     def renewed(self, n_samples_seen):
         """A copy of the model for later documents, with its own samplers."""

@@ -66,22 +66,22 @@ class TableSampler:
     def __getstate__(self):
         return {**vars(self), "_tables": None, "_age": self.max_age}
 
-    def begin(self, model):
+    def begin(self, counts):
         """Age the tables by one step; expire them in early steps and after too few acceptances."""
-        if model.n_steps <= EARLY_STEPS or self._accepted < LEAST_ACCEPTANCE * self._draws:
+        if counts.step <= EARLY_STEPS or self._accepted < LEAST_ACCEPTANCE * self._draws:
             self._age = self.max_age
         self._age += 1
 
-    def _build(self, model, words, alpha, workers):
+    def _build(self, counts, words, alpha, workers):
         """Build the tables of the words of a chunk, with prior weights ``alpha`` (K,) of topics."""
         if self._tables is None:
-            self._tables = _mhw.WordTables(model.n_words, model.n_components, model.dtype)
+            self._tables = _mhw.WordTables(*counts.shape, counts.dtype)
             self._age = self.max_age
         if self._age >= self.max_age:
-            self._tables.clear(alpha, model.inverse, model.offset + model.topic_word_prior)
+            self._tables.clear(alpha, counts.inverse, counts.offset + counts.beta)
             self._age = self._draws = self._accepted = 0
-        smallest = NEGLIGIBLE * model.topic_word_prior
-        self._tables.build(np.unique(words), model.table, model.factor, workers, smallest)
+        smallest = NEGLIGIBLE * counts.beta
+        self._tables.build(np.unique(words), counts.table, counts.factor, workers, smallest)
 
 
 class WalkerSampler(TableSampler):
@@ -112,63 +112,62 @@ class WalkerSampler(TableSampler):
         self.sparsity = sparsity
         super().__init__(max_age)
 
-    def sums(self, model, rows, selection):  # noqa: ARG002
+    def sums(self, counts, rows, selection):  # noqa: ARG002
         """Zero sums, sparse."""
-        return sparse.csr_array((model.n_words, model.n_components), dtype=model.dtype)
+        return sparse.csr_array(counts.shape, dtype=counts.dtype)
 
-    def blocking(self, model, rows):  # noqa: ARG002
+    def blocking(self, rows, n_components, batch_size, step_rows):  # noqa: ARG002
         """Documents per tile and per chunk."""
         n_samples = max(self.n_samples, self.n_even)
         tile = int(np.clip(CHUNK_SAMPLES / TILES / (n_samples * rows.entries), 1, 1 << 12))
         return tile, TILES * tile
 
-    def prepare(self, model, x, workers):
+    def prepare(self, counts, x, workers):
         """Build the tables of the words of a chunk."""
-        self._build(model, x.indices, model.doc_topic_prior, workers)
+        self._build(counts, x.indices, counts.prior.mean, workers)
 
-    def empty_responsibilities(self, model, x, n_rows):
+    def empty_responsibilities(self, counts, x, n_rows):
         """Memory for the samples."""
         shape = len(x.indices), self.n_even or self.n_samples
-        topics, values = np.empty(shape, dtype=np.int32), np.empty(shape, dtype=model.dtype)
+        topics, values = np.empty(shape, dtype=np.int32), np.empty(shape, dtype=counts.dtype)
         return SampledGamma(x.indptr, topics, values, np.zeros((n_rows, 3), dtype=np.int64))
 
-    def scratch(self, model, n_rows):  # noqa: ARG002
+    def scratch(self, counts, n_rows):  # noqa: ARG002
         """Working memory of one thread."""
-        return _mhw.ChainWorkspace(model.n_components, self.n_samples)
+        return _mhw.ChainWorkspace(counts.n_components, self.n_samples)
 
-    def visit(self, model, x, resp, scratch, numbers, memory):
+    def visit(self, counts, x, resp, scratch, numbers, memory, tile):  # noqa: ARG002
         """Sweep over each document of a tile, from its remembered topics or from none.
 
-        Returns a function that makes the topics of its tokens, if alpha is learned.
+        Returns a function that makes the topics of their tokens.
         """
         start, states = (None, None) if memory is None else memory.recall_sparse(numbers)
         known = states is not None or start is not None
         states = np.full(len(x.indices), -1, dtype=np.int32) if states is None else states.astype(np.int32)
-        capacity = _mhw.max_entries(x.indptr, start, model.n_components, self.n_samples, self.n_sweeps)
+        capacity = _mhw.max_entries(x.indptr, start, counts.n_components, self.n_samples, self.n_sweeps)
         indptr, topics = np.empty(len(x) + 1, dtype=np.int64), np.empty(capacity, dtype=np.int32)
-        values = np.empty(capacity, dtype=model.dtype)
-        rates, exclude = None, excluded(x, known and not model.unseen)
+        values = np.empty(capacity, dtype=counts.dtype)
+        rates, exclude = None, excluded(x, known and not counts.unseen)
         if self.local_rate is not None:
             rates, exclude = self.local_rate(int(self.n_sweeps * x.lengths().max(initial=0.0))), "none"
         samples, shares, even = resp.topics, resp.values, None
         if self.n_even:
             samples = np.empty((len(x.indices), self.n_samples), dtype=np.int32)
-            shares, even = np.empty(samples.shape, dtype=model.dtype), resp.topics
+            shares, even = np.empty(samples.shape, dtype=counts.dtype), resp.topics
             resp.values[...] = x.counts[:, None] / self.n_even
         settings = _mhw.Settings(
-            model.factor, model.offset, model.topic_word_prior, model.inverse, model.doc_topic_prior, model.seed,
-            model.n_steps, self.n_samples, self.n_sweeps, rates, self.sparsity, exclude, SHARE,
+            counts.factor, counts.offset, counts.beta, counts.inverse, counts.prior.mean, counts.seed,
+            counts.step, self.n_samples, self.n_sweeps, rates, self.sparsity, exclude, SHARE,
             fresh=self._age == 0 and NEGLIGIBLE == 0.0,
         )  # fmt: skip
         _mhw.sample_documents(
-            x.entries(), numbers, start, model.table, settings, self._tables, states, samples, shares, indptr, topics,
+            x.entries(), numbers, start, counts.table, settings, self._tables, states, samples, shares, indptr, topics,
             values, resp.tally, scratch, even,
         )  # fmt: skip
         if memory is not None:
             memory.remember_sparse(numbers, indptr, topics[: indptr[-1]], values[: indptr[-1]], states)
         # one sample per word: several, each for a part of its tokens, would be smoother than counts
-        tokens = partial(TokenTopics, x.indptr, np.ascontiguousarray(samples[:, -1]), x.counts)
-        return tokens if model.learn_alpha else None
+        return partial(TokenTopics, x.indptr, np.ascontiguousarray(samples[:, -1]), x.counts)
 
     def later(self, resp, work):  # noqa: ARG002
         """Do some work at once."""
@@ -177,13 +176,13 @@ class WalkerSampler(TableSampler):
     def take_back(self, resp):
         """Nothing is kept."""
 
-    def accumulate(self, model, x, resp, weight, stats, workers):
+    def accumulate(self, counts, x, resp, weight, stats, workers):
         """Add the samples of a chunk to the sums by word."""
         if weight is not None:
             resp.values[...] *= np.repeat(weight, np.diff(x.indptr))[:, None]
-        sums, _ = sum_by_word(x, resp, model.n_words, model.n_components, workers)
+        sums, _ = sum_by_word(x, resp, *counts.shape, workers)
         draws, _, accepted = resp.tally.sum(axis=0)
         self._draws, self._accepted = self._draws + draws, self._accepted + accepted
         stats["proposals"] += draws, accepted
-        stats["count"] += np.bincount(sums.indices, sums.data, minlength=model.n_components)
+        stats["count"] += np.bincount(sums.indices, sums.data, minlength=counts.n_components)
         stats.replace("word_topic", stats["word_topic"] + sums)

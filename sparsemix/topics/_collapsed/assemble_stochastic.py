@@ -83,7 +83,7 @@ def make_start(params, model, documents, rng, workers):
 def starts_packed(params, model):
     """Whether counts are packed from the beginning, for very many topics; topics are then initialised as documents."""
     random = isinstance(params.init_params, str) and params.init_params == "random"
-    sparse = model.later_sampler.name == "gibbs" and model.later_sampler.is_sparse(model)
+    sparse = model.later_sampler.name == "gibbs" and model.later_sampler.is_sparse(model.n_components)
     return sparse and random and params.learning_method == "online"
 
 

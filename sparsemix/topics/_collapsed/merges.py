@@ -97,7 +97,7 @@ def sampled(model, rows, schedule, workers):
     """Some documents of the fit with sampled topics of their tokens, and how many documents one of them represents."""
     out, mass, dtype = [], 0.0, _split.state_dtype(model.n_components)
     with sampling(model):
-        model.n_steps += 1  # for other random numbers
+        model.draw_again()
         for batch in schedule._recurring():
             resp, x = respond(model, rows, batch, workers)
             model.sampler.take_back(resp)

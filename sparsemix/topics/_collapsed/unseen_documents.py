@@ -50,18 +50,18 @@ class UnseenDocuments(Hook):
 def sampling(model):
     """Let the model sample topics of unseen documents, even while it visits others densely."""
     sampler, model.sampler, model.unseen = model.sampler, model.later_sampler, True
-    model.sampler.begin(model)
+    model.begin_visits()
     try:
         yield
     finally:
         model.sampler, model.unseen = sampler, False
-        sampler.begin(model)
+        model.begin_visits()
 
 
 def draws(model, rows, batches, workers):
     """Statistics of alpha from one visit of the documents of some batches."""
     sums = {"draws": np.zeros(model.n_components), "per_prior": 0.0, "documents": 0.0}
-    model.n_steps += 1  # for other random numbers
+    model.draw_again()
     for batch in batches:
         resp, x = respond(model, rows, batch, workers)
         weight = rows.weight(batch)

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from sparsemix._kernels.split import _split
 from sparsemix._models.topics.covariates.count_regression import CountRegression
 from sparsemix._models.topics.covariates.dirichlet_regression import rates, sums_of_rates
 from sparsemix._models.topics.gibbs_sampler import GibbsSampler
@@ -54,6 +53,20 @@ class DocumentCovariates:
         return rows, groups.ravel().astype(np.int32), rates(rows, coefficients)
 
 
+@dataclass(frozen=True, eq=False)
+class PriorsOfCovariates:
+    """Priors that depend on covariates: see OnePrior."""
+
+    mean: np.ndarray
+    covariates: DocumentCovariates
+    coefficients: np.ndarray
+
+    def of(self, numbers):
+        """alpha of the groups of some documents (groups, K), and the group of each."""
+        _, groups, alpha = self.covariates.priors(numbers, self.coefficients)
+        return alpha, groups
+
+
 def of_topics(tokens, n_components):
     """Tokens of each topic in documents, as csr_array."""
     n = len(tokens.indptr) - 1
@@ -67,19 +80,11 @@ def of_topics(tokens, n_components):
 class RegressionSampler(GibbsSampler):
     """Gibbs sampling in which each document has the prior of its covariates; exact, as with one prior."""
 
-    def __getstate__(self):
-        return vars(RegressionSampler(self.n_sweeps))
-
-    def priors(self, model, numbers):
-        """See GibbsSampler."""
-        _, groups, alpha = model.covariates.priors(numbers, model.coefficients)
-        return _split.padded(alpha * self._inverse[: model.n_components], model.dtype), groups
-
-    def prepare(self, model, x, workers):  # noqa: ARG002
+    def prepare(self, counts, x, workers):  # noqa: ARG002
         """Documents sum the fixed parts of their words themselves, each under its prior."""
         self._workers = workers
         if self._fixed is None:
-            self.begin(model)
+            self.begin(counts)
 
 
 class RegressionModel(StochasticCollapsedModel):
@@ -110,6 +115,9 @@ class RegressionModel(StochasticCollapsedModel):
         self.sampled_unseen = {}  # the same of documents that the topics have not seen
         self.shift = 0.0  # of all intercepts, since documents that the topics have seen need fewer topics
         self._numbers = {}
+
+    def _prior_of_documents(self):
+        return PriorsOfCovariates(self.doc_topic_prior, self.covariates, self.coefficients)
 
     def local_step(self, x, resp, scratch, numbers=None, memory=None):
         """Visit a chunk of documents."""
@@ -143,7 +151,7 @@ class RegressionModel(StochasticCollapsedModel):
             regression = self._regression(self.sampled_unseen.values(), used_rows=True)
             self.shift = regression.shift(self._unshifted(), self.shift, SHIFT_PRECISION)
             self._set_coefficients()
-            self.sampler.begin(self)
+            self.begin_visits()
 
     def _learn_doc_topic_prior(self, stats):  # noqa: ARG002
         every = max(1, round(len(self.covariates.index) / (UPDATES * self.batch_size)))  # weights make no more steps
@@ -206,4 +214,3 @@ class RegressionModel(StochasticCollapsedModel):
         out = super().renewed(n_samples_seen)
         out.covariates, out._numbers, out.sampled, out.sampled_unseen = None, {}, {}, {}
         return out
-
