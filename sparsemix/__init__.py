@@ -11,6 +11,7 @@ PLACES = {
     "blocks": [],
     "clusters": ["GibbsNGGPMixture", "StreamingNGGPMixture"],
     "datasets": [],
+    "extend": [],
     "metrics": [],
     "mixture": [
         "MixtureRegressor",
@@ -31,6 +32,7 @@ if TYPE_CHECKING:  # after a __getattr__ a checker would accept every misspelled
     from sparsemix import blocks as blocks
     from sparsemix import clusters as clusters
     from sparsemix import datasets as datasets
+    from sparsemix import extend as extend
     from sparsemix import metrics as metrics
     from sparsemix import mixture as mixture
     from sparsemix import plotting as plotting

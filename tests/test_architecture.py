@@ -43,7 +43,7 @@ LONG_FILES = {
 }
 # Names of variables that hold models.
 MODELS = {"model", "learner", "evidence_model", "plain", "one", "hard", "exact", "search"}
-ROOT_MODULES = {"__init__.py", "__main__.py", "_compat.py", "_typing.py", "_version.py"}
+ROOT_MODULES = {"__init__.py", "__main__.py", "_compat.py", "_typing.py", "_version.py", "extend.py"}
 MAX_LINES = 500
 # Base classes of an estimator that are part of the package.
 MOST_BASES = 5

@@ -6,12 +6,20 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import gen_batches
 
-from sparsemix._estimator.parameters import plain_arguments
 from sparsemix._report.changes import Usage
 from sparsemix._typing import Array, RowsLike
-from sparsemix.metrics._checks import check_has_words, read_counts, read_topics
-from sparsemix.metrics._typical import BLOCK, Typical, shares_of
-from sparsemix.skipgram._input import check_sequences, counts_of
+from sparsemix.extend import (
+    Typical,
+    check_has_words,
+    check_sequences,
+    plain_arguments,
+    read_counts,
+    read_topics,
+    shares_of,
+)
+
+# Documents whose shares are in memory at once.
+BLOCK = 4096
 
 
 class Documents(NamedTuple):
@@ -131,6 +139,6 @@ def check_documents(model, X):
     n_words = read_topics(model, "model").shape[1]
     if hasattr(model, "transform_words"):  # it reads word sequences
         rows, _ = check_sequences(model, X, n_words)
-        return Documents(rows, sparse.csr_matrix(counts_of(rows, n_words)))
+        return Documents(rows, sparse.csr_matrix(model.count_words(rows)))
     counts = sparse.csr_matrix(read_counts(X, n_words=n_words))
     return Documents(counts, counts)

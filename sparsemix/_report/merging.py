@@ -7,7 +7,7 @@ import numpy as np
 
 from sparsemix._report.relevance import relevant_words
 from sparsemix._report.report import arranged, short
-from sparsemix.metrics._topics import mean_topic, most_distinctive
+from sparsemix.metrics import distinctive_words
 
 # What only the corpus or other fits tell of a merged topic.
 UNKNOWN = dict.fromkeys(("coherence", "repeats", "found", "stability"))
@@ -23,12 +23,13 @@ def merged_data(data, places, components, columns):
         record | {"shares": summed(record["shares"], places), "topics": [places[k] for k in record["topics"]]}
         for record in data["documents"]
     ]
-    data, parts, mean, topics = {**data, "documents": documents}, defaultdict(list), mean_topic(components), []
+    data, parts, topics = {**data, "documents": documents}, defaultdict(list), []
+    distinctive = distinctive_on_page(components, columns)
     for topic in data["topics"]:
         parts[places[topic["id"]]].append(topic)
     for k, old in parts.items():
-        alone = len(old) == 1
-        new = renumbered(old[0], places) if alone else merged_topic(old, k, components[k], mean, columns, data)
+        merged = components[k], distinctive[k], columns, data
+        new = renumbered(old[0], places) if len(old) == 1 else merged_topic(old, k, *merged)
         topics.append(new | {"id": k})
     topics, tree = arranged(topics, components)
     told = f"{len(places):,} topics became {len(topics):,}; scores and warnings are those of the topics before"
@@ -36,7 +37,16 @@ def merged_data(data, places, components, columns):
     return {**data, "topics": topics, "facts": [*facts, ["merged topics", told]], "tree": tree}
 
 
-def merged_topic(parts, k, row, mean, columns, data):
+def distinctive_on_page(components, columns):
+    """Numbers of the page's words, most distinctive first, (K, n); all other words together are one word."""
+    order = np.argsort(columns)
+    shown = components[:, np.asarray(columns)[order]]
+    rest = components.sum(axis=1, dtype=np.float64) - shown.sum(axis=1, dtype=np.float64)
+    found = distinctive_words(np.column_stack([shown, np.maximum(rest, 0.0)]), len(columns) + 1)
+    return order[found[found < len(columns)].reshape(shown.shape)]
+
+
+def merged_topic(parts, k, row, distinctive, columns, data):
     """The record of topic k, the sum of some topics, largest first, whose word weights are ``row``."""
     weight, supported = (sum(topic[key] for topic in parts) for key in ("weight", "supported"))
     counts = np.array(data["counts"])
@@ -44,8 +54,6 @@ def merged_topic(parts, k, row, mean, columns, data):
     # relevant_words reads the page's words alone as a topic; the factor gives them their tokens
     tokens = weight * part * data["nTokens"] / counts.sum()
     words, p = relevant_words(row[columns], tokens, counts, data["shown"])
-    numbers = {column: number for number, column in enumerate(columns)}
-    distinctive = [numbers[v] for v in most_distinctive(row, mean, len(row)).tolist() if v in numbers]
     shares = [(d, dict(record["shares"]).get(k, 0.0)) for d, record in enumerate(data["documents"])]
     best = sorted(shares, key=lambda pair: -pair[1])[: max(len(topic["documents"]) for topic in parts)]
     return UNKNOWN | {
@@ -53,7 +61,7 @@ def merged_topic(parts, k, row, mean, columns, data):
         "supported": supported,
         "words": words.tolist(),
         "p": short(p * part),
-        "distinctive": distinctive[: len(words)],
+        "distinctive": distinctive[: len(words)].tolist(),
         "documents": [[d, round(share, 3)] for d, share in best if share > 0],
         "strata": [short(np.sum(bins, axis=0)) for bins in zip(*(topic["strata"] for topic in parts), strict=True)],
         "changes": [[[[], []] for _ in stratum["bins"]] for stratum in data["strata"]],

@@ -5,7 +5,7 @@ import re
 import numpy as np
 
 from sparsemix._report.dates import is_blank
-from sparsemix.metrics._typical import shares_of
+from sparsemix.extend import shares_of
 
 # Characters of a text; words of a document without text; topics listed for a document.
 MOST_CHARACTERS, MOST_WORDS, MOST_TOPICS = 1500, 80, 8

@@ -9,8 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from sparsemix._estimator.parameters import plain_arguments
-from sparsemix._estimator.writing import local_path, replacing
 from sparsemix._report.bins import PERIOD, Parts, missing_facts, strata_of
 from sparsemix._report.dates import days_of, is_blank, writer_of
 from sparsemix._report.gathering import check_documents, gather
@@ -21,8 +19,8 @@ from sparsemix._report.passages import passages
 from sparsemix._report.relevance import POSITION, relevance_order, relevant_words
 from sparsemix._typing import RowsLike
 from sparsemix._version import __version__
-from sparsemix.metrics import topic_coherence
-from sparsemix.metrics._topics import mean_topic, most_distinctive
+from sparsemix.extend import local_path, plain_arguments, replacing
+from sparsemix.metrics import distinctive_words, topic_coherence
 
 # Maximal number of documents in the report and per topic; words per topic, and fewer for many topics.
 DOCUMENTS, OF_TOPIC = 1000, 5
@@ -369,13 +367,14 @@ def coherence_of(components, X, n_top_words):
 
 def topic_records(components, gathered, coherence, n_words, numbers):
     """Data of all topics, by number."""
-    mean = mean_topic(components)
-    return [topic_record(k, row, mean, gathered, coherence, n_words, numbers) for k, row in enumerate(components)]
+    weights, counts = gathered.weights, gathered.word_counts
+    found = [relevant_words(row, weight, counts, n_words) for row, weight in zip(components, weights, strict=True)]
+    distinctive = distinctive_words(components, max(len(words) for words, _ in found))
+    return [topic_record(k, *found[k], distinctive[k], gathered, coherence, numbers) for k in range(len(found))]
 
 
-def topic_record(k, row, mean, gathered, coherence, n_words, numbers):
+def topic_record(k, words, probabilities, distinctive, gathered, coherence, numbers):
     """Data of a topic for the page."""
-    words, probabilities = relevant_words(row, gathered.weights[k], gathered.word_counts, n_words)
     documents = zip(gathered.documents[k].tolist(), gathered.shares[k].tolist(), strict=True)
     return {
         "id": k,
@@ -384,7 +383,7 @@ def topic_record(k, row, mean, gathered, coherence, n_words, numbers):
         "coherence": None if np.isnan(coherence[k]) else round(float(coherence[k]), 4),
         "words": [numbers(v) for v in words.tolist()],
         "p": short(probabilities),
-        "distinctive": [numbers(v) for v in most_distinctive(row, mean, len(words)).tolist()],
+        "distinctive": [numbers(v) for v in distinctive[: len(words)].tolist()],
         "documents": [[d, round(s, 3)] for d, s in documents if s > 0],
     }
 
