@@ -20,6 +20,7 @@ model that belong to no topic in particular, for any estimator with ``components
 
 from sparsemix._estimator.input.checks import check_number, check_rows
 from sparsemix._estimator.parameters import plain_arguments
+from sparsemix._estimator.progress import SCORES
 from sparsemix._estimator.writing import local_path, replacing
 from sparsemix._rows.threads import interrupts_wait
 from sparsemix.metrics._checks import check_has_words, read_counts, read_topics
@@ -27,6 +28,7 @@ from sparsemix.metrics._typical import Typical, shares_of
 from sparsemix.skipgram._input import check_sequences
 
 __all__ = [
+    "SCORES",
     "Typical",
     "check_has_words",
     "check_number",

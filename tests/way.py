@@ -40,7 +40,7 @@ COLUMNS = ("hooks", "on the way", "jumps", "calls up", "up pairs", "files", "fun
 # Kinds of rows and components, whose conditions should be in few places.
 KINDS = "noise", "background", "incomplete", "annotated"
 # Packages that should read what estimators publish.
-READERS = "_report", "plotting", "_commands", "topics._edit"
+READERS = "texts", "plotting", "topics._edit"
 SAMPLERS = "dense_sampler.py", "gibbs_sampler.py"
 # The package may have so many more lines than the table says.
 MORE_LINES = 1.01

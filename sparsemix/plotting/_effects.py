@@ -5,9 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from sparsemix._estimator.parameters import plain_arguments
+from sparsemix.extend import plain_arguments
 from sparsemix.plotting._figures import label, new_axes
-from sparsemix.topics._covariates.effects import shown
 
 # Points of a curve.
 POINTS = 101
@@ -71,3 +70,8 @@ def plot_effect(
         ax.legend()
     ax.set(xlabel=label(covariate), ylabel=f"expected proportion of topic {topic}")
     return ax
+
+
+def shown(value):
+    """A value of a covariate in a label: a number in short."""
+    return f"{value:.6g}" if isinstance(value, int | float) else str(value)

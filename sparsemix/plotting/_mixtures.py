@@ -5,10 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from sparsemix._estimator.input.checks import check_number, check_rows
-from sparsemix._estimator.parameters import plain_arguments
 from sparsemix._typing import RowsLike
-from sparsemix.mixture._conditional import column_numbers
+from sparsemix.extend import check_number, check_rows, plain_arguments
 from sparsemix.plotting._figures import label, new_axes
 
 # Points along each side of the grid of densities, and the range of log densities that it shows.
@@ -103,8 +101,10 @@ def plot_mixture(
 
 
 def points_of(mixture, X, columns, n_rows):
-    """Values of at most ``n_rows`` rows in the two columns."""
-    rows = check_rows(mixture, X, reset=False, missing=True)[:, column_numbers(mixture, columns)]
+    """Values of at most ``n_rows`` rows in the two columns, whose names or numbers ``marginal`` has checked."""
+    names = list(getattr(mixture, "feature_names_in_", ()))
+    numbers = [names.index(column) if isinstance(column, str) else column for column in columns]
+    rows = check_rows(mixture, X, reset=False, missing=True)[:, numbers]
     rows = rows[np.isfinite(rows).all(axis=1)]
     if len(rows) > n_rows:
         rows = rows[np.sort(np.random.RandomState(0).choice(len(rows), n_rows, replace=False))]

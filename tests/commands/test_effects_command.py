@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sparsemix.__main__ import main
-from sparsemix._commands.effects import column
+from sparsemix.texts._commands.effects import column
 from sparsemix.topics import estimate_effect
 
 pytest.importorskip("formulaic")

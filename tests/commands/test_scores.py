@@ -10,12 +10,12 @@ from scipy import sparse
 
 from sparsemix import SkipGramTopicModel, SparseSCVB0LDA
 from sparsemix.__main__ import main
-from sparsemix._commands.quality import UNSEEN, Score, held_out_score, mean_and_error
-from sparsemix._commands.topics import split
 from sparsemix.datasets import make_bars
 from sparsemix.metrics import document_completion, split_by_type
 from sparsemix.metrics._completion import completion_by_document
 from sparsemix.skipgram._input import check_sequences
+from sparsemix.texts._commands.quality import UNSEEN, Score, held_out_score, mean_and_error
+from sparsemix.texts._commands.topics import split
 
 
 @pytest.fixture(scope="module")

@@ -15,13 +15,13 @@ import pytest
 from scipy import sparse
 
 from sparsemix.__main__ import main
-from sparsemix._commands import conclusion as _conclusion
-from sparsemix._commands import demo as _demo
-from sparsemix._commands import outputs as _outputs
-from sparsemix._commands import topics as _topics_command
-from sparsemix._commands.reading import corpus as _corpus
-from sparsemix._commands.reading.corpus import Words, read_corpus
-from sparsemix._report import Report
+from sparsemix.texts import Report
+from sparsemix.texts._commands import conclusion as _conclusion
+from sparsemix.texts._commands import demo as _demo
+from sparsemix.texts._commands import outputs as _outputs
+from sparsemix.texts._commands import topics as _topics_command
+from sparsemix.texts._reading import corpus as _corpus
+from sparsemix.texts._reading.corpus import Words, read_corpus
 
 NAMES = ["model.joblib", "topics.csv", "documents.csv", "report.html", "run.json"]
 THEMES = ["apple pear plum cherry", "river lake ocean brook", "guitar violin flute drum"]

@@ -12,8 +12,8 @@ from fuzz_estimators import quiet, said_clearly
 from scipy import sparse
 
 from sparsemix import TokenSequences, metrics
-from sparsemix._commands.reading.corpus import Words, read_corpus
 from sparsemix.datasets import load_bag_of_words
+from sparsemix.texts._reading.corpus import Words, read_corpus
 
 CLEAR = (ValueError, TypeError)
 WORST = [b"9" * 30, b"-1", b"nan", b"1e400", b"\n\n", b"[" * 3000, b'"', b"\x00", b"\xff\xfe"]
