@@ -36,6 +36,9 @@ ESTIMATORS = 6
 PACKAGES = (
     "metrics", "datasets", "blocks", "mixture", "clusters", "topics", "skipgram", "texts", "plotting",
 )  # fmt: skip
+# Packages of the top layer that anyone could have written, and the private modules that they may import.
+APPLICATIONS = ("plotting", "texts")
+ROOT_OF_ALL = ("sparsemix._typing", "sparsemix._version")
 # Files that may be longer, and why.
 LONG_FILES = {
     "mixture/_sparse_gaussian_mixture.py": "half of an estimator's file is its documentation",
@@ -143,6 +146,17 @@ def test_packages_import_those_listed_before_them():
             continue
         if here not in PACKAGES or PACKAGES.index(target) > PACKAGES.index(here):
             wrong.append(f"{place} imports {base}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_applications_import_public_names():
+    """What they need, anyone who writes another application needs."""
+    wrong = []
+    for path, base, name, place in all_imports("sparsemix"):
+        here, target = public_package(module_name(path)), imported_module(base, name)
+        parts = [part for part in [*target.split("."), name or ""] if part.startswith("_") and part != "__version__"]
+        if here in APPLICATIONS and public_package(target) != here and target not in ROOT_OF_ALL and parts:
+            wrong.append(f"{place} imports {name or target} of {target}; what is missing belongs into sparsemix.extend")
     assert not wrong, "\n".join(wrong)
 
 

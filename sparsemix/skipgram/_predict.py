@@ -278,14 +278,14 @@ class SkipGramPredictMixin(TopicPredictMixin):
 
     @plain_arguments
     def most_similar(
-        self, word: int | str, n: int = 10, feature_names: Any = None, min_count: float | None = None
-    ) -> list[tuple[Any, float]]:
+        self, word: Any, n: int = 10, feature_names: Any = None, min_count: float | None = None
+    ) -> list[Any]:
         """Words whose topics are most similar to those of a word.
 
         Parameters
         ----------
-        word : int or str
-            Number or name of the word.
+        word : int, str or sequence of these
+            Number or name of the word, or those of several words.
         n : int, default=10
             Number of similar words.
         feature_names : array-like of shape (n_features,) or TokenSequences, default=None
@@ -297,14 +297,19 @@ class SkipGramPredictMixin(TopicPredictMixin):
         Returns
         -------
         words : list of (word, float)
-            Similar words and their Bhattacharyya coefficients, from 0 to 1, in descending order, without the word.
+            Similar words and their Bhattacharyya coefficients, from 0 to 1, in descending order, without the word. For
+            several words a list with such a list for each.
         """
         check_is_fitted(self)
         vectors = self.word_vectors_
         feature_names = None if feature_names is None else self._words(feature_names)
-        near, likeness = nearest(vectors, [word_number(word, feature_names, len(vectors))], n, self._known(min_count))
-        names = near[0].tolist() if feature_names is None else feature_names[near[0]]
-        return list(zip(names, likeness[0].tolist(), strict=True))
+        words = [word] if isinstance(word, str) or np.ndim(word) == 0 else word
+        numbers = [word_number(each, feature_names, len(vectors)) for each in words]
+        found = []
+        for near, likeness in zip(*nearest(vectors, numbers, n, self._known(min_count)), strict=True):
+            names = near.tolist() if feature_names is None else feature_names[near]
+            found.append(list(zip(names, likeness.tolist(), strict=True)))
+        return found[0] if words is not word else found
 
     def _known(self, min_count=None):
         """Words with at least this number of occurrences."""

@@ -11,7 +11,6 @@ import numpy as np
 import sklearn
 
 import sparsemix
-from sparsemix.skipgram._vectors import word2vec_lines
 from sparsemix.texts._commands.console import printable, warn
 from sparsemix.texts._commands.effects import Covariates, effect_rows, effects_of, tell_effects
 from sparsemix.texts._commands.outputs import EFFECTS, MODEL, REPORT, RUN, TOPICS, VECTORS, WORDS, cell, listed
@@ -74,9 +73,7 @@ def conclude(options, outputs, learned):
         outputs.write_table(EFFECTS, effect_rows, effects, names)
     if hasattr(model, "word_topics_"):
         outputs.write_table(WORDS, word_rows, model, corpus)
-        outputs.write(
-            VECTORS, lambda file: file.writelines(word2vec_lines(corpus.feature_names, model.word_vectors_))
-        )
+        outputs.save(VECTORS, lambda path: model.save_word_vectors(path, corpus.feature_names))
     outputs.write_json(RUN, lambda: record_of(options, learned, score, coherence, facts) | {"failed": outputs.missing})
     outputs.publish()
     if topics is not None:

@@ -13,9 +13,10 @@ from sklearn.mixture import GaussianMixture
 from sklearn.utils import check_random_state, gen_batches
 from threadpoolctl import threadpool_limits
 
+import sparsemix
 from sparsemix import SparseGaussianMixture, SparseLDA
-from sparsemix._estimator.writing import local_path, replacing
 from sparsemix.datasets import load_docstrings, load_image_patches
+from sparsemix.extend import local_path, replacing
 from sparsemix.metrics import basis_without_constant, distinctive_words, document_completion, mixture_log_likelihood
 from sparsemix.texts._commands.console import printable, status_of_interrupt
 
@@ -188,9 +189,7 @@ def compared(title, unit, rows, score):
 def draw(mixture, output):
     """Draw the leading eigenvectors, if matplotlib is installed."""
     try:
-        from sparsemix.plotting import plot_eigenvectors
-
-        figure = plot_eigenvectors(mixture, (8, 8))
+        figure = sparsemix.plotting.plot_eigenvectors(mixture, (8, 8))
     except ImportError:
         print("\nno picture: matplotlib is missing (pip install 'sparsemix[plot]')")
         return

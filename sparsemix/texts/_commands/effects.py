@@ -9,10 +9,7 @@ from sparsemix.texts._commands.console import printable
 from sparsemix.texts._commands.options import IN_ORDER
 from sparsemix.texts._commands.outputs import cell
 from sparsemix.texts._report.dates import is_blank, number_of, read_dates
-from sparsemix.topics import estimate_effect
-from sparsemix.topics._covariates.columns import years_of
-from sparsemix.topics._covariates.effects import Regression
-from sparsemix.topics._covariates.formula import Design, read_formula
+from sparsemix.topics import check_formula, estimate_effect
 
 # Effects that are printed.
 STRONGEST = 10
@@ -32,7 +29,7 @@ def fields_of(options):
         return ()
     if options.estimator in IN_ORDER:
         raise ValueError(f"--effect does not work with {options.estimator}; choose another --estimator.")
-    names = tuple(sorted(about(lambda: read_formula(options.effect)[1])))
+    names = tuple(about(lambda: check_formula(options.effect)))
     if not names:
         raise ValueError(f"--effect {options.effect!r} names no field; give a formula such as 'party + s(year)'.")
     return names
@@ -56,7 +53,7 @@ def read_covariates(options, corpus, names):
     if n := np.count_nonzero(~known):
         corpus.facts["left out of the effects"] = f"{n:,} documents without {' or '.join(lacks)}"
     found = Covariates({name: values[known] for name, (values, _) in read.items()}, numbers[known])
-    about(lambda: check(options.effect, found))
+    about(lambda: check_formula(options.effect, found.columns, found.numbers + 1))  # documents count from 1
     return found
 
 
@@ -68,20 +65,16 @@ def about(make):
         raise ValueError(f"--effect: {error}") from error
 
 
-def check(formula, covariates):
-    """Raise for a formula that cannot be estimated from these covariates. Rows are numbers of documents, from 1."""
-    Regression(Design(formula, covariates.columns, numbers=covariates.numbers + 1))
-
-
 def column(texts, is_date, form):
-    """Values of a field, and which of them are missing: numbers, dates as numbers of years, or texts."""
+    """Values of a field, and which of them are missing: numbers, dates, or texts."""
     texts = [text.strip() for text in texts]
     numbers = [np.nan if is_blank(text) else number_of(text) for text in texts]
     if is_date or None in numbers:
         dates = read_dates(texts, form)
         if dates.unread and not is_date:
             return np.array(texts, dtype=object), np.array([is_blank(text) for text in texts])
-        numbers = years_of(dates.days)
+        values = np.array(dates.days, dtype="datetime64[us]")
+        return values, np.isnat(values)
     values = np.array(numbers, dtype=np.float64)
     return values, ~np.isfinite(values)
 

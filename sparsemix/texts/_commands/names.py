@@ -9,8 +9,7 @@ from pathlib import Path
 import joblib
 import numpy as np
 
-from sparsemix._estimator.writing import replacing
-from sparsemix._rows.threads import interrupts_wait
+from sparsemix.extend import interrupts_wait, replacing
 from sparsemix.texts._commands.console import printable, warn
 from sparsemix.texts._commands.outputs import (
     CHAPTERS,

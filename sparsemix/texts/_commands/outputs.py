@@ -12,8 +12,7 @@ from pathlib import Path
 
 import joblib
 
-from sparsemix._estimator.writing import local_path, replacing
-from sparsemix._rows.threads import interrupts_wait
+from sparsemix.extend import interrupts_wait, local_path, replacing
 from sparsemix.texts._commands.console import printable, warn
 
 MODEL, TOPICS, DOCUMENTS, CHAPTERS, PASSAGES, REPORT, RUN, WORDS, VECTORS, EFFECTS = NAMES = (
@@ -128,9 +127,17 @@ class Outputs:
 
         If the disk fails, no file will be published; if the content cannot be made, this file only is missing.
         """
-        try:
-            with replacing(self.stage / name, **options) as file:
+
+        def save(path):
+            with replacing(path, **options) as file:
                 writer(file)
+
+        self.save(name, save)
+
+    def save(self, name, save):
+        """Write a file with ``save(path)``; otherwise as ``write``."""
+        try:
+            save(self.stage / name)
         except (OSError, MemoryError) as error:
             warn(f"{self.folder / name} is not written: {error or type(error).__name__}")
             self.failed.append(name)

@@ -6,10 +6,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import sparse
 
-from sparsemix.metrics import distinctive_words
-from sparsemix.metrics._completion import completion_by_document
+from sparsemix.metrics import completion_by_document, distinctive_words
 from sparsemix.texts._commands.options import DOCUMENTS_OF_A_TOPIC, IN_ORDER, MOST_TOPICS, ROOT_OF_A_TOPIC
-from sparsemix.topics._edit.consensus import match, n_guided, roots, topic_stability
+from sparsemix.topics import match_topics
 
 # With fewer tokens per topic, topics would be noise. Texts with fewer tokens than SHORT on average need more: two fits
 # to titles of manual pages agree in 0.67 (mean Bhattacharyya coefficient) with 500 tokens per topic, in 0.8 with 1,500.
@@ -68,8 +67,8 @@ def likenesses(components, frequencies, order):
     n_main = max(1, min(MAIN_WORDS, n_words // OF_VOCABULARY))
     main, rows = distinctive_words(components, n_main), np.arange(n_topics + 1) * n_main
     lists = sparse.csr_array((np.ones(main.size), main.ravel(), rows), shape=components.shape)
-    corpus = roots(np.asarray(frequencies, dtype=np.float64)[None, :])
-    general = (roots(components) @ corpus.T).toarray().ravel() > LIKE_CORPUS
+    corpus = np.asarray(frequencies, dtype=np.float64)[None, :]
+    general = match_topics(corpus, [row[None, :] for row in components]).likeness.ravel() > LIKE_CORPUS
     found, kept = [""] * len(components), []
     for k in order:
         shared = (lists[kept] @ lists[[k]].T).toarray().ravel() if kept else np.zeros(1)
@@ -190,11 +189,10 @@ class Again:
 
     def __init__(self, model, runs, n_top_words):
         self.n_runs, self.n_listed = len(runs), min(n_top_words, model.components_.shape[1])
-        listed, rooted = distinctive_words(model, self.n_listed), roots(model.components_)
-        self.found = np.zeros(len(listed), dtype=int)
-        self.stability = topic_stability(model.components_, [run.components_ for run in runs], n_guided(model))
-        for run in runs:
-            theirs = distinctive_words(run, self.n_listed)[match(rooted, roots(run.components_), n_guided(model))[0]]
+        listed, matched = distinctive_words(model, self.n_listed), match_topics(model, runs)
+        self.found, self.stability = np.zeros(len(listed), dtype=int), matched.likeness.mean(axis=0)
+        for run, places in zip(runs, matched.topics, strict=True):
+            theirs = distinctive_words(run, self.n_listed)[places]
             common = [len(np.intersect1d(*pair)) for pair in zip(listed, theirs, strict=True)]
             self.found += 2 * np.array(common) >= self.n_listed
 

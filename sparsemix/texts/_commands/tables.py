@@ -4,9 +4,8 @@ import csv
 import io
 
 import numpy as np
+from sklearn.utils import gen_batches
 
-from sparsemix._rows.blocks import spans
-from sparsemix.skipgram._vectors import nearest
 from sparsemix.texts._commands.outputs import CHAPTERS, DOCUMENTS, PASSAGES, STRATA, cell, listed
 from sparsemix.texts._reading.formats.files import scratch_file
 from sparsemix.texts._report.bins import positions
@@ -193,12 +192,11 @@ def word_rows(model, corpus):
     """words.csv: each word, most frequent first, with its count, its largest topics (its senses), its neighbours."""
     yield ["word", "count", "topics", "similar_words"]
     names, counts = corpus.feature_names, corpus.counts.sum(axis=0, dtype=np.float64).A1
-    order, known = np.argsort(-counts, kind="stable"), model._known()
-    for start, stop in spans(len(order), BLOCK):
-        near, _ = nearest(model.word_vectors_, order[start:stop], NEIGHBOURS, known)
-        for v, similar in zip(order[start:stop], near, strict=True):
+    order = np.argsort(-counts, kind="stable")
+    for part in gen_batches(len(order), BLOCK):
+        for v, similar in zip(order[part], model.most_similar(order[part], NEIGHBOURS), strict=True):
             shares = model.word_topics_[v]
-            similar = cell(" ".join(names[w] for w in similar))
+            similar = cell(" ".join(names[w] for w, _ in similar))
             yield [cell(names[v]), f"{counts[v]:g}", shown(shares, largest(shares)), similar]
 
 

@@ -14,7 +14,7 @@ from sklearn.pipeline import Pipeline
 
 import sparsemix
 from sparsemix import blocks
-from sparsemix._rows.threads import interrupts_wait
+from sparsemix.extend import interrupts_wait
 from sparsemix.texts._commands.conclusion import Learned, conclude
 from sparsemix.texts._commands.console import TERMINATED, printable, status_of_interrupt, warn
 from sparsemix.texts._commands.effects import fields_of, read_covariates
@@ -30,11 +30,12 @@ from sparsemix.texts._commands.quality import MOST_TOKENS, RUNS, Again, NotAgain
 from sparsemix.texts._commands.seeds import least_number, prior_of_seeds, read_seeds
 from sparsemix.texts._reading.corpus import Words, read_corpus
 from sparsemix.texts._reading.formats.records import Fields
-from sparsemix.topics import consensus_topics
-from sparsemix.topics._edit.average import LAST, mean_of_fits, without_documents
+from sparsemix.topics import consensus_topics, mean_of_fits
 
 # With fewer documents, single passages are held out.
 WHOLE_DOCUMENTS = 100
+# Fits that start from the consensus of several seeds; their mean is the result.
+LAST = 2
 # Bytes of a block on disk, and of an entry of the counts.
 BLOCK_BYTES, BYTES = 1 << 24, 8
 
@@ -260,7 +261,7 @@ def fit_more(first, seconds, data, options, watched, n_runs):
             return first, seconds, NotAgain("interrupted")
         runs.append(other)
     runs, last = runs[:n_runs], runs[n_runs:]
-    final = last[0] if n_last == 1 else mean_of_fits([without_documents(one) for one in last])
+    final = last[0] if n_last == 1 else mean_of_fits(last)
     # a saved model needs no second table of topics, and its seed is that of the command
     final.set_params(init_params=first.init_params, random_state=options.random_state)
     return final, seconds, Again(final, runs, options.n_top_words)

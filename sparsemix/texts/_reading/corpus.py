@@ -8,10 +8,11 @@ import numpy as np
 from scipy import sparse
 from sklearn.feature_extraction.text import CountVectorizer
 
+from sparsemix.datasets import PACKED_ENDINGS
 from sparsemix.skipgram import TokenSequences
 from sparsemix.texts._reading import checks
 from sparsemix.texts._reading.counting import count_words, read_counts
-from sparsemix.texts._reading.formats.files import ENDINGS, Tally, check_encoding, checked_lines, on_disk, open_text
+from sparsemix.texts._reading.formats.files import Tally, check_encoding, checked_lines, on_disk, open_text
 from sparsemix.texts._reading.formats.kinds import files_of, kind_of_file, read_file
 from sparsemix.texts._reading.formats.records import NO_KNOWN_WORD, OTHER_LANGUAGE, Document, Fields
 from sparsemix.texts._reading.passages import WORDS, is_one_text, words_of_passages
@@ -158,7 +159,7 @@ def read_corpus(
         if kind == "lines" and given == "auto":
             with open_text(path, encoding) as file:
                 kind = "text" if is_one_text(checked_lines(file, path)) else kind
-        size = sum(file.stat().st_size * (PACKED if file.suffix in ENDINGS else 1)
+        size = sum(file.stat().st_size * (PACKED if file.suffix in PACKED_ENDINGS else 1)
                    for file in (files_of(path, glob) if kind == "folder" else [path]) if file.exists())  # fmt: skip
         folder = scratch() if scratch is not None and size > LARGE and not words.in_order else None
         documents = read_file(path, kind, glob=glob, encoding=encoding, fields=fields, tally=tally)

@@ -11,13 +11,9 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 
-from sparsemix._estimator.input.checks import check_magnitude
-from sparsemix._estimator.input.forms import csr_of
-from sparsemix.blocks._readers.files import DAMAGED
-from sparsemix.datasets import load_bag_of_words
-from sparsemix.datasets._bag_of_words import read_vocabulary
+from sparsemix import blocks, extend
+from sparsemix.datasets import load_bag_of_words, read_vocabulary
 from sparsemix.skipgram import TokenSequences
-from sparsemix.skipgram._input import counts_of
 
 # Documents per call of the vectorizer, for counts on disk.
 DOCUMENTS = 2000
@@ -37,8 +33,16 @@ def count_words(vectorizer, texts, folder=None):
             return counted(vectorizer, texts.whole(), folder), None
         read = vectorizer.fit_transform(texts.whole())
     if isinstance(vectorizer, TokenSequences):
-        return sparse.csr_matrix(counts_of(read, len(vectorizer.vocabulary_))), read
+        return counts_of(read, len(vectorizer.vocabulary_)), read
     return (without_rare_words(vectorizer, sparse.csr_matrix(read), texts.rows, least) if least else read), None
+
+
+def counts_of(sequences, n_words):
+    """Counts of the words of sequences."""
+    ones, words = np.ones(sequences.nnz, dtype=np.float32), sequences.data.astype(np.int64) - 1
+    counts = sparse.csr_matrix((ones, words, sequences.indptr.copy()), shape=(sequences.shape[0], n_words))
+    counts.sum_duplicates()
+    return counts
 
 
 def least_documents(vectorizer, numbers):
@@ -108,7 +112,7 @@ def read_counts(path, kind, vocabulary):
     else:
         counts, words = read_npz(path, vocabulary)
     try:
-        check_magnitude(counts, None)  # before the fit, which reads held-out documents last
+        counts = extend.read_counts(counts)  # before the fit, which reads held-out documents last
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
     return counts.astype(np.float32, copy=False), words
@@ -119,13 +123,12 @@ def read_npz(path, vocabulary):
     if vocabulary is None:
         raise ValueError(f"{path} has no words; give a file with one word per line with --vocabulary.")
     try:
-        counts = sparse.csr_matrix(csr_of(sparse.load_npz(path), "the matrix"))
-    except (FileNotFoundError, PermissionError):
-        raise
-    except DAMAGED as error:
+        counts = blocks.from_npz(path)[0]
+        if not sparse.issparse(counts):
+            raise ValueError("it holds an array")
+    except ValueError as error:
         raise ValueError(f"{path} is not a matrix saved by scipy.sparse.save_npz ({error}).") from error
-    if counts.dtype.kind not in "iuf" or not np.all(np.isfinite(counts.data)) or counts.data.min(initial=0) < 0:
-        raise ValueError(f"{path} has entries that are not counts; they must be finite and not negative.")
+    counts = sparse.csr_matrix(counts)
     words = read_vocabulary(vocabulary)
     if len(words) != counts.shape[1]:
         raise ValueError(f"{path} has {counts.shape[1]} columns, but {vocabulary} has {len(words)} words.")

@@ -16,7 +16,7 @@ from sparsemix._rows.threads import Workers
 from sparsemix._typing import RowsLike, Seed, Weights
 from sparsemix.metrics._checks import check_share, check_token_list, first_part, read_counts, read_topics
 from sparsemix.topics._covariates.chain import Chain
-from sparsemix.topics._covariates.formula import Design
+from sparsemix.topics._covariates.formula import Design, read_formula
 
 # Steps of the chain before the first draw, and from one draw to the next.
 BURN_IN, THIN = 30, 1
@@ -130,6 +130,43 @@ def estimate_effect(
             if step >= BURN_IN and (step - BURN_IN) % THIN == THIN - 1:
                 regression.add(chain)
     return TopicEffects(design, np.array(regression.coefficients), np.array(regression.covariances), level)
+
+
+@plain_arguments
+def check_formula(formula: str, table: Any = None, row_numbers: Any = None) -> list[str]:
+    """Check a formula before a fit, and covariates for it, as :func:`estimate_effect` does after it.
+
+    Parameters
+    ----------
+    formula : str
+        As in ``estimate_effect``.
+    table : DataFrame of pandas or polars, table of Arrow, or dict of columns, default=None
+        The covariates; None checks the formula alone.
+    row_numbers : sequence of int, default=None
+        Numbers of the rows of the table in messages; None counts them from 0.
+
+    Returns
+    -------
+    names : list of str
+        The covariates that the formula reads, sorted.
+
+    Raises
+    ------
+    ImportError
+        If formulaic is not installed: ``pip install "sparsemix[formula]"``.
+    ValueError
+        For a formula that cannot be read, missing covariates, linearly dependent columns, and if a row decides a
+        coefficient alone.
+
+    Examples
+    --------
+    >>> from sparsemix.topics import check_formula
+    >>> check_formula("party + s(year)")
+    ['party', 'year']
+    """
+    if table is not None:
+        Regression(Design(formula, table, numbers=row_numbers))
+    return sorted(read_formula(formula)[1])
 
 
 def check_documents(model, X):

@@ -15,7 +15,7 @@ from io import BytesIO
 from urllib.parse import unquote
 from xml.etree import ElementTree
 
-from sparsemix.datasets._files import open_packed
+from sparsemix.datasets import open_packed
 from sparsemix.texts._reading.formats.files import damaged, needed, unpacked_name
 from sparsemix.texts._reading.formats.records import NOT_READ, Converter, Document
 

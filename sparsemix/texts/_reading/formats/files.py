@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
 
-from sparsemix.datasets._files import ENDINGS, HEAD, marked_encoding, open_packed, unmarked_encoding
+from sparsemix.datasets import PACKED_ENDINGS, open_packed, text_encoding
 
 # Marks of files that are no text, with their places, and the endings of such files.
 NO_TEXT = {
@@ -23,6 +23,8 @@ NO_TEXT = {
 }  # fmt: skip
 # Characters of a line; longer input is not text, or is a decompression bomb. Bytes that are read at once.
 LONGEST_LINE, PIECE = 1 << 26, 1 << 20
+# Bytes that show whether a file is text.
+HEAD = 1 << 13
 # Size at which a temporary file moves to disk, and the smaller size if other data are on disk too.
 IN_MEMORY, LITTLE = 1 << 26, 1 << 20
 LONE = re.compile("[\ud800-\udfff]")
@@ -63,9 +65,9 @@ def open_text(path, encoding):
     """
     with open_packed(path) as file:
         head = file.peek(HEAD)[:HEAD]
-        marked = marked_encoding(file)
-        wide = None if marked else unmarked_encoding(head)
-        encoding, given = marked or encoding_of(path, encoding, wide), encoding
+        found, marked = text_encoding(file)
+        wide = None if marked else found
+        encoding, given = found if marked else encoding_of(path, encoding, wide), encoding
         if ending := next((ending for mark, ending in NO_TEXT.items() if head.startswith(*mark)), None):
             raise ValueError(f"{path} is not text, but begins like a {ending} file; give it that ending.")
         text = head.decode(encoding, errors="replace")
@@ -99,7 +101,7 @@ def encoding_of(path, encodings, wide=None):
 def unpacked_name(path):
     """The name of a file in small letters, without the ending of a compressed one."""
     name = path.name.lower()
-    return name.removesuffix(next((ending for ending in ENDINGS if name.endswith(ending)), ""))
+    return name.removesuffix(next((ending for ending in PACKED_ENDINGS if name.endswith(ending)), ""))
 
 
 def needed(path, error):

@@ -5,9 +5,10 @@ from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
+from sparsemix.datasets import PACKED_ENDINGS
 from sparsemix.texts._commands.outputs import FILES as OUTPUTS
 from sparsemix.texts._reading.formats.extract import EXTRACTORS, read_document, read_mail
-from sparsemix.texts._reading.formats.files import ENDINGS, lines, read_whole, unpacked_name
+from sparsemix.texts._reading.formats.files import lines, read_whole, unpacked_name
 from sparsemix.texts._reading.formats.records import NOT_READ, Document, first_words
 from sparsemix.texts._reading.formats.tables import read_excel, read_json, read_parquet, read_table
 from sparsemix.texts._reading.formats.xml import read_xml
@@ -95,7 +96,7 @@ def files_of(path, glob=None):
     """Files of a folder that match the pattern, compressed or not."""
     try:
         if glob is not None:
-            files = seen_files(path, glob, *(glob + ending for ending in ENDINGS))
+            files = seen_files(path, glob, *(glob + ending for ending in PACKED_ENDINGS))
         else:
             found = {file: kind_of_file(file) for file in seen_files(path, "*")}
             plain = [file for file, kind in found.items() if kind == "text" or unpacked_name(file).endswith(PLAIN)]

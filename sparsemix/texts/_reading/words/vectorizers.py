@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 from sklearn.feature_extraction.text import CountVectorizer
 
-from sparsemix.datasets._bag_of_words import read_vocabulary
+from sparsemix.datasets import read_vocabulary
 from sparsemix.skipgram import TokenSequences
 
 # Characters that NFKC leaves, or changes wrongly: in lower case the capital I with a dot is two characters; apostrophes
