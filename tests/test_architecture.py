@@ -160,6 +160,18 @@ def test_applications_import_public_names():
     assert not wrong, "\n".join(wrong)
 
 
+def test_applications_read_public_attributes():
+    """Of all objects but their own."""
+    wrong = []
+    for path in (path for path in FILES if public_package(module_name(path)) in APPLICATIONS):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Attribute) and re.match("_(?!_)", node.attr) and ast.unparse(node.value) != "self":
+                wrong += [f"{path.relative_to(PACKAGE)}:{node.lineno} reads {ast.unparse(node)}"]
+    # the seconds that the command gives a fit; what Python and another package name so
+    known = ("_stop_after", "_asdict", "_getframe", "super()", "_decide")
+    assert not [line for line in wrong if not any(name in line for name in known)]
+
+
 def test_models_of_mixtures_are_not_written_into_from_outside():
     """Functions that need another model make one (``altered``), or call a method of the model."""
     wrong = []

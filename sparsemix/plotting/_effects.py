@@ -55,7 +55,8 @@ def plot_effect(
     >>> plot_effect(effects, 0, "year").get_xlabel()
     'year'
     """
-    topic, (values, is_curve) = effects._known(topic), effects.design.points(covariate, POINTS)
+    effects.table(topic)  # refuses an unknown topic
+    values, is_curve = effects.design.points(covariate, POINTS)
     found = effects.predict({**(at or {}), covariate: values})
     mean, low, high = found.mean[:, topic], found.low[:, topic], found.high[:, topic]
     ax, name = new_axes(ax), label(", ".join(f"{name}: {shown(value)}" for name, value in (at or {}).items()))

@@ -18,7 +18,7 @@ from sparsemix._rows.blocks import spans
 from sparsemix._rows.sequences import Sequences
 from sparsemix._rows.threads import Workers
 from sparsemix._stats.word_clocks import WordClocks
-from sparsemix._typing import FilePath, RowsLike, SparseArray
+from sparsemix._typing import Array, FilePath, RowsLike, SparseArray
 from sparsemix.skipgram._input import check_sequences, counts_of, word_number
 from sparsemix.skipgram._vectors import nearest, word2vec_lines
 from sparsemix.topics._evaluation import LEAST_DOCUMENTS, LEAST_EPOCHS, MARGIN, MOST_DOCUMENTS, MOST_NUMBERS
@@ -215,13 +215,26 @@ class SkipGramPredictMixin(TopicPredictMixin):
         score : float
             Natural logarithm.
         """
-        totals, n_pairs = self._score_by_document(X)
+        totals, n_pairs = self.score_by_document(X)
         if not n_pairs.any():
             raise ValueError("no document of X has two words within a window; give longer documents to score")
         return float(totals.sum() / n_pairs.sum())
 
-    def _score_by_document(self, X):
-        """Sum of log likelihoods of context words, and their number, for each document: arrays (n_documents,)."""
+    def score_by_document(self, X: RowsLike) -> tuple[Array, Array]:
+        """Sums of ``score`` for each document, for standard errors and comparisons of documents.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, longest), or list of sequences
+            Held-out documents.
+
+        Returns
+        -------
+        log_likelihoods : ndarray of shape (n_samples,)
+            Log probabilities of the context words of each document.
+        n_words : ndarray of shape (n_samples,)
+            Numbers of these. ``score`` is the ratio of both sums.
+        """
         check_is_fitted(self)
         found = {-1: (np.zeros(0), np.zeros(0))}
 

@@ -37,7 +37,7 @@ def test_sums_of_word_sequences_are_those_of_each_document_alone():
     rng = np.random.default_rng(0)
     rows = [rng.integers(0, 12, n) for n in (9, 1, 14, 3, 40)]
     model = SkipGramTopicModel(3, n_words=12, max_iter=2, random_state=0).fit(rows)
-    sums, sizes = model._score_by_document(rows)
+    sums, sizes = model.score_by_document(rows)
     assert sizes[1] == 0
     assert sums.sum() / sizes.sum() == pytest.approx(model.score(rows), rel=1e-12)
     for row in (0, 2, 3, 4):

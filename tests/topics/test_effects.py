@@ -403,7 +403,7 @@ def test_numbers_in_categories_have_levels_and_no_curve(estimated):
     values, is_curve = effects.design.points("code", 25)
     assert not is_curve
     assert sorted(values) == [2015, 2016, 2017]
-    assert [label for label, _ in effects._comparisons()] == ["code: 2016 less 2015", "code: 2017 less 2015"]
+    assert [label for label, _ in effects.comparisons()] == ["code: 2016 less 2015", "code: 2017 less 2015"]
 
 
 def test_texts_of_pandas_are_categories(estimated):

@@ -104,7 +104,7 @@ def effect_rows(effects, names):
 
 def tell_effects(effects, names):
     """Print the effects whose intervals are farthest from zero."""
-    found = [(max(row["low"], -row["high"]), label, row) for label, rows in effects._comparisons() for row in rows]
+    found = [(max(row["low"], -row["high"]), label, row) for label, rows in effects.comparisons() for row in rows]
     found = sorted((one for one in found if one[0] > 0), key=lambda one: -one[0])[:STRONGEST]
     print(f"\nstrongest effects on shares of topics, with intervals of {effects.level:.0%}")
     for _, label, row in found:

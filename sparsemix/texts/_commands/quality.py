@@ -149,7 +149,7 @@ def held_out_score(model, X, frequencies=None, unit="document"):
         return Score(None, reason="none held out")
     try:
         in_order = type(model).__name__ in IN_ORDER
-        sums, sizes = model._score_by_document(X) if in_order else completion_by_document(model, X)
+        sums, sizes = model.score_by_document(X) if in_order else completion_by_document(model, X)
     except ValueError as error:
         return Score(None, reason=f"not available ({error})")
     scored = sizes > 0

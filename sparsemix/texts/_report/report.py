@@ -25,8 +25,6 @@ from sparsemix.texts._report.relevance import POSITION, relevance_order, relevan
 # Maximal number of documents in the report and per topic; words per topic, and fewer for many topics.
 DOCUMENTS, OF_TOPIC = 1000, 5
 WORDS, WORDS_OF_MANY, MANY = 20, 12, 300
-# Points of a curve along a covariate.
-POINTS = 25
 
 
 @plain_arguments
@@ -402,7 +400,7 @@ def add_effects(topics, effects):
     n_topics = effects.estimates.shape[1]
     if n_topics != len(topics):
         raise ValueError(f"effects has {n_topics} topics but model has {len(topics)}; estimate them with this model")
-    found, curves = list(effects._comparisons()), list(effects._curves(POINTS))
+    found, curves = effects.comparisons(), effects.curves()
     for topic in topics:
         k = topic["id"]
         rows = [short([differences[k][end] for end in ("estimate", "low", "high")]) for _, differences in found]

@@ -323,22 +323,44 @@ class TopicEffects:
             raise ValueError(f"topic is {topic!r}; give an index from 0 to {n_components - 1}")
         return topic
 
-    def _comparisons(self):
-        """A label and the rows of ``contrast`` for each level and the first one, and two quantiles of each number."""
+    def comparisons(self) -> list[tuple[str, list[dict[str, Any]]]]:
+        """Contrasts of the levels of each category and its first one, and of the quantiles of 90 and 10 % of numbers.
+
+        Returns
+        -------
+        comparisons : list of (str, list of dict)
+            A label, such as "party: left less right", and the result of ``contrast``; at most 30 levels of a category.
+        """
+        found = []
         for name in self.design.names:
             values, is_curve = self.design.points(name, 2)
             first, *later = self.design.inner(name) if is_curve else values
             for value in later[:MOST_LEVELS]:
                 label = f"{name}: {shown(value, first)} less {shown(first, value)}"
-                yield label, self.contrast({name: [value]}, {name: [first]})
+                found.append((label, self.contrast({name: [value]}, {name: [first]})))
+        return found
 
-    def _curves(self, n_points):
-        """The name of each number, its ends as texts, and what ``predict`` expects from one to the other."""
+    def curves(self, n_points: int = 25) -> list[tuple[str, list[str], Bunch]]:
+        """Expected proportions of all topics along each number of the formula.
+
+        Parameters
+        ----------
+        n_points : int, default=25
+            Number of points, from the smallest value of the documents to the largest one.
+
+        Returns
+        -------
+        curves : list of (str, list of str, Bunch)
+            Name of the number, both ends as texts, and the result of ``predict`` at the points.
+        """
+        check_number("n_points", n_points)
+        found = []
         for name in self.design.names:
             values, is_curve = self.design.points(name, n_points)
             if is_curve:
                 ends = values[0], values[-1]
-                yield name, [shown(*ends), shown(*reversed(ends))], self.predict({name: values})
+                found.append((name, [shown(*ends), shown(*reversed(ends))], self.predict({name: values})))
+        return found
 
     def _of_terms(self):
         """Means, standard errors and intervals of the coefficients of the columns as they are."""
