@@ -25,9 +25,9 @@ from sklearn.neighbors import NearestNeighbors
 from threadpoolctl import threadpool_limits
 
 from sparsemix import SparseSCVB0LDA, SparseVonMisesFisherMixture
-from sparsemix._commands.quality import Again
 from sparsemix.datasets import load_bag_of_words, make_bars
 from sparsemix.metrics import distinctive_words, document_completion, topic_coherence, topic_diversity
+from sparsemix.texts._commands.quality import Again
 from sparsemix.topics import consensus_topics
 from sparsemix.topics._edit.average import LAST, mean_of_fits
 from sparsemix.topics._edit.consensus import match, roots, topic_stability

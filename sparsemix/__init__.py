@@ -7,10 +7,10 @@ from sparsemix._version import __version__ as __version__
 
 # Subpackages and their public names, imported at their first use: a program imports only what it needs.
 PLACES = {
-    "_report": ["Report", "report", "representative_documents"],
     "blocks": [],
     "clusters": ["GibbsNGGPMixture", "StreamingNGGPMixture"],
     "datasets": [],
+    "extend": [],
     "metrics": [],
     "mixture": [
         "MixtureRegressor",
@@ -21,6 +21,7 @@ PLACES = {
     ],
     "plotting": [],
     "skipgram": ["SkipGramTopicModel", "TokenSequences"],
+    "texts": ["Report", "report", "representative_documents"],
     "topics": ["CollapsedLDA", "GibbsLDA", "SparseDMR", "SparseHDP", "SparseLDA", "SparseSCVB0LDA"],
 }
 PLACE_OF = {name: place for place, names in PLACES.items() for name in names}
@@ -31,14 +32,13 @@ if TYPE_CHECKING:  # after a __getattr__ a checker would accept every misspelled
     from sparsemix import blocks as blocks
     from sparsemix import clusters as clusters
     from sparsemix import datasets as datasets
+    from sparsemix import extend as extend
     from sparsemix import metrics as metrics
     from sparsemix import mixture as mixture
     from sparsemix import plotting as plotting
     from sparsemix import skipgram as skipgram
+    from sparsemix import texts as texts
     from sparsemix import topics as topics
-    from sparsemix._report import Report as Report
-    from sparsemix._report import report as report
-    from sparsemix._report import representative_documents as representative_documents
     from sparsemix.clusters import GibbsNGGPMixture as GibbsNGGPMixture
     from sparsemix.clusters import StreamingNGGPMixture as StreamingNGGPMixture
     from sparsemix.mixture import MixtureRegressor as MixtureRegressor
@@ -48,6 +48,9 @@ if TYPE_CHECKING:  # after a __getattr__ a checker would accept every misspelled
     from sparsemix.mixture import SparseVonMisesFisherMixture as SparseVonMisesFisherMixture
     from sparsemix.skipgram import SkipGramTopicModel as SkipGramTopicModel
     from sparsemix.skipgram import TokenSequences as TokenSequences
+    from sparsemix.texts import Report as Report
+    from sparsemix.texts import report as report
+    from sparsemix.texts import representative_documents as representative_documents
     from sparsemix.topics import CollapsedLDA as CollapsedLDA
     from sparsemix.topics import GibbsLDA as GibbsLDA
     from sparsemix.topics import SparseDMR as SparseDMR

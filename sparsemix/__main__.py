@@ -1,6 +1,6 @@
 """Command line: ``sparsemix demo``, ``topics PATH`` and ``report FOLDER``; ``python -m sparsemix`` is the same."""
 
-from sparsemix._commands.console import (
+from sparsemix.texts._commands.console import (
     Parser,
     console,
     let_interrupts_end,
@@ -11,7 +11,7 @@ from sparsemix._commands.console import (
 
 with quiet_interrupts():
     from sparsemix import __version__
-    from sparsemix._commands.options import add_parsers
+    from sparsemix.texts._commands.options import add_parsers
 
 
 def main(arguments=None):

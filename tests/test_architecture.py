@@ -34,12 +34,14 @@ LAYERS = {
 ESTIMATORS = 6
 # Packages of the top layer, each of which may import those before it: a score knows nothing about the models.
 PACKAGES = (
-    "metrics", "datasets", "blocks", "mixture", "clusters", "topics", "skipgram", "_report", "plotting",
-    "_commands",
+    "metrics", "datasets", "blocks", "mixture", "clusters", "topics", "skipgram", "texts", "plotting",
 )  # fmt: skip
+# Packages of the top layer that anyone could have written, and the private modules that they may import.
+APPLICATIONS = ("plotting", "texts")
+ROOT_OF_ALL = ("sparsemix._typing", "sparsemix._version")
 # Names of variables that hold models.
 MODELS = {"model", "learner", "evidence_model", "plain", "one", "hard", "exact", "search"}
-ROOT_MODULES = {"__init__.py", "__main__.py", "_compat.py", "_typing.py", "_version.py"}
+ROOT_MODULES = {"__init__.py", "__main__.py", "_compat.py", "_typing.py", "_version.py", "extend.py"}
 # Base classes of an estimator that are part of the package.
 MOST_BASES = 4
 # Arguments of a kernel.
@@ -140,6 +142,29 @@ def test_packages_import_those_listed_before_them():
         if here not in PACKAGES or PACKAGES.index(target) > PACKAGES.index(here):
             wrong.append(f"{place} imports {base}")
     assert not wrong, "\n".join(wrong)
+
+
+def test_applications_import_public_names():
+    """What they need, anyone who writes another application needs."""
+    wrong = []
+    for path, base, name, place in all_imports("sparsemix"):
+        here, target = public_package(module_name(path)), imported_module(base, name)
+        parts = [part for part in [*target.split("."), name or ""] if part.startswith("_") and part != "__version__"]
+        if here in APPLICATIONS and public_package(target) != here and target not in ROOT_OF_ALL and parts:
+            wrong.append(f"{place} imports {name or target} of {target}; what is missing belongs into sparsemix.extend")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_applications_read_public_attributes():
+    """Of all objects but their own."""
+    wrong = []
+    for path in (path for path in FILES if public_package(module_name(path)) in APPLICATIONS):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Attribute) and re.match("_(?!_)", node.attr) and ast.unparse(node.value) != "self":
+                wrong += [f"{path.relative_to(PACKAGE)}:{node.lineno} reads {ast.unparse(node)}"]
+    # the seconds that the command gives a fit; what Python and another package name so
+    known = ("_stop_after", "_asdict", "_getframe", "super()", "_decide")
+    assert not [line for line in wrong if not any(name in line for name in known)]
 
 
 def test_models_of_mixtures_are_not_written_into_from_outside():

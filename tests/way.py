@@ -42,7 +42,7 @@ KINDS = "noise", "background", "incomplete", "annotated"
 # Calls from here are of functions that the caller of ``Workers`` gave: the reader of that caller has them at hand.
 THREADS = f"{PACKAGE}/_rows/threads.py"
 # Packages that should read what estimators publish.
-READERS = "_report", "plotting", "_commands", "topics._edit"
+READERS = "texts", "plotting", "topics._edit"
 SAMPLERS = "dense_sampler.py", "gibbs_sampler.py", "walker_sampler.py", "samplers.py"
 # The package may have so many more lines than the table says.
 MORE_LINES = 1.01

@@ -37,7 +37,27 @@ def plain(value):
 
 
 def plain_arguments(function: Method) -> Method:
-    """Decorator: the function receives each argument as ``plain`` converts it."""
+    """Decorator: the function receives numbers of any type, such as NumPy's, as Python's own.
+
+    Parameters
+    ----------
+    function : callable
+
+    Returns
+    -------
+    function : callable
+        With the same signature.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sparsemix.extend import plain_arguments
+    >>> @plain_arguments
+    ... def kind(number):
+    ...     return type(number).__name__
+    >>> kind(np.int8(3)), kind(np.array(0.5)), kind([3])
+    ('int', 'float', 'list')
+    """
 
     @wraps(function)
     def call(*args, **kwargs):

@@ -15,6 +15,16 @@ from sparsemix._kernels.vectors import _simd
 FREE = ("max_iter", "tol", "n_jobs", "verbose")
 
 
+# Scores in records of ``history_``, and what they are.
+SCORES = {
+    "score": "Held-out log-likelihood per token",
+    "coherence": "Coherence (mean NPMI)",
+    "lower_bound_per_token": "Lower bound per token",
+    "log_joint_per_token": "Log joint probability per token",
+    "lower_bound_per_row": "Lower bound per row",
+    "log_joint_per_row": "Log joint probability per row",
+    "log_predictive_per_row": "Log predictive density per row",
+}
 # Least seconds between lines within an epoch.
 LINE_SECONDS = 10.0
 

@@ -3,6 +3,7 @@
 from _signal import SIGINT, getsignal, signal  # the module signal makes enums of handlers, which takes longer
 from _thread import allocate_lock, start_new_thread
 from collections import deque
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
 from itertools import pairwise
@@ -31,11 +32,21 @@ LISTEN = object()
 
 
 @contextmanager
-def interrupts_wait():
+def interrupts_wait() -> Iterator[None]:
     """Delay Ctrl-C until the end of the context, so that the step completes and is kept.
 
     This covers Ctrl-C in the main thread only. Any other exception may interrupt a step, which must then undo itself.
     If the program has no Python handler, or ignores the signal, nothing changes.
+
+    Returns
+    -------
+    waiting : context manager
+
+    Examples
+    --------
+    >>> from sparsemix.extend import interrupts_wait
+    >>> with interrupts_wait():
+    ...     table = ["all", "or", "nothing"]
     """
     old, noted = getsignal(SIGINT), []
 

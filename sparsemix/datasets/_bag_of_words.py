@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import Bunch
 
-from sparsemix._typing import FilePath
+from sparsemix._typing import Array, FilePath
 from sparsemix.datasets._files import open_packed
 
 # Bytes of text per read; the parsed numbers take three to four times as much.
@@ -248,8 +248,33 @@ def vocabulary_beside(path):
     raise FileNotFoundError(f"{expected} is not there; give a file with one word per line as vocabulary.")
 
 
-def read_vocabulary(path):
-    """Words of a file, one per line; empty lines at the end are ignored."""
+def read_vocabulary(path: FilePath) -> Array:
+    """Read the words of a file with one word per line, plain or compressed; empty lines at the end are ignored.
+
+    Parameters
+    ----------
+    path : str or path
+
+    Returns
+    -------
+    words : ndarray of shape (n_words,)
+
+    Raises
+    ------
+    ValueError
+        For a file that is too large to be a vocabulary.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from sparsemix.datasets import read_vocabulary
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "words.txt")
+    ...     n_characters = path.write_text("sparse\\ntopic\\n")
+    ...     read_vocabulary(path).tolist()
+    ['sparse', 'topic']
+    """
     with open_packed(Path(path)) as file:
         content = file.read(LARGEST_VOCABULARY)
     if len(content) == LARGEST_VOCABULARY:

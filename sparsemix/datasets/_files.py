@@ -6,9 +6,14 @@ import io
 import lzma
 import zlib
 from collections import Counter
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
 
-ENDINGS = ".gz", ".bz2", ".xz", ".zst"
+from sparsemix._typing import FilePath
+
+PACKED_ENDINGS = ".gz", ".bz2", ".xz", ".zst"
 HEAD = 1 << 13
 # Bytes that are read, and decompressed, at once; those of Zstandard, of which 4 may become 128 KB.
 PIECE, ZSTANDARD_PIECE = 1 << 17, 1 << 10
@@ -118,11 +123,34 @@ FORMATS = {
 
 
 @contextmanager
-def open_packed(path):
-    """Open a file for reading bytes, decompressed if its first bytes are those of a compressed file.
+def open_packed(path: FilePath) -> Iterator[Any]:
+    """Open a file for reading bytes, decompressed if its first bytes are those of gzip, bzip2, xz or Zstandard.
 
-    Reading raises ValueError for a compressed file that is damaged or cut off, or if other bytes follow its end.
+    Parameters
+    ----------
+    path : str or path
+        Name of the file, which may have any ending; ``PACKED_ENDINGS`` are the usual ones.
+
+    Returns
+    -------
+    file : context manager
+        Gives an open file. Reading raises ValueError for a compressed file that is damaged or cut off, or if other
+        bytes follow its end.
+
+    Examples
+    --------
+    >>> import gzip
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from sparsemix.datasets import open_packed
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "text")
+    ...     n_bytes = path.write_bytes(gzip.compress(b"topics"))
+    ...     with open_packed(path) as file:
+    ...         file.read()
+    b'topics'
     """
+    path = Path(path)
     with path.open("rb") as file, unpacked(file, path) as content:
         yield content
 
@@ -136,7 +164,7 @@ def unpacked(file, path):
         marks, maker = FORMATS[name]
         yield io.BufferedReader(Stream(content_of(file, path, name, marks, maker(path))), PIECE)
         return
-    if ending := next((ending for ending in ENDINGS if str(path).lower().endswith(ending)), None):
+    if ending := next((ending for ending in PACKED_ENDINGS if str(path).lower().endswith(ending)), None):
         raise not_whole(path, f"only its name ends in {ending}" if head else "it is empty")
     yield file
 
@@ -158,6 +186,32 @@ def unmarked_encoding(head):
             if kinds[0] and "\0" not in text and alphabets >= MOSTLY * len(text) and 2 * n_lettered > len(text):
                 return encoding
     return None
+
+
+def text_encoding(file: Any) -> tuple[str | None, bool]:
+    """The encoding that the first bytes of a text show: by a byte order mark, or by zero bytes in a known alphabet.
+
+    Parameters
+    ----------
+    file : file
+        Open for reading bytes, with ``peek``, as :func:`open_packed` gives it. Nothing is read from it.
+
+    Returns
+    -------
+    encoding : str or None
+        For example "utf-8-sig" or "utf-16-le"; None for a text in another encoding, and for other content.
+    marked : bool
+        Whether a byte order mark names it.
+
+    Examples
+    --------
+    >>> import io
+    >>> from sparsemix.datasets import text_encoding
+    >>> text_encoding(io.BufferedReader(io.BytesIO("topics".encode("utf-16-le"))))
+    ('utf-16-le', False)
+    """
+    marked = marked_encoding(file)
+    return (marked, True) if marked else (unmarked_encoding(file.peek(HEAD)[:HEAD]), False)
 
 
 def in_utf8(file):

@@ -1,6 +1,7 @@
 """Input checks of the topic metrics: topics, counts and numbers."""
 
 import numbers
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -9,6 +10,7 @@ from sklearn.exceptions import NotFittedError
 from sparsemix._estimator.input.checks import LARGEST_COUNT
 from sparsemix._estimator.input.forms import floats_of, numbers_of, row_of, table_of
 from sparsemix._rows.documents import canonical
+from sparsemix._typing import Array, RowsLike
 
 # Tokens of one word in one document that may be listed: 600 MB.
 MOST_TOKENS = 10_000_000
@@ -16,8 +18,33 @@ MOST_TOKENS = 10_000_000
 WORD_WEIGHTS = ("components_", "word_proportions_")
 
 
-def read_topics(topics, name="topics"):
-    """Topic weights (K, V) of an estimator or an array: finite, nonnegative, no zero row."""
+def read_topics(topics: Any, name: str = "topics") -> Array:
+    """Topic weights of an estimator or an array, checked.
+
+    Parameters
+    ----------
+    topics : estimator or array of shape (n_topics, n_words)
+        Fitted estimator with ``components_`` or ``word_proportions_``, or nonnegative weights.
+    name : str, default="topics"
+        Name of the argument, for messages.
+
+    Returns
+    -------
+    weights : ndarray of shape (n_topics, n_words)
+        Finite and not negative, no row is all zero; float32 or float64.
+
+    Raises
+    ------
+    ValueError
+        For other weights.
+
+    Examples
+    --------
+    >>> from sparsemix.extend import read_topics
+    >>> read_topics([[1, 3], [2, 2]])
+    array([[1., 3.],
+           [2., 2.]])
+    """
     held = next((value for value in WORD_WEIGHTS if hasattr(topics, value)), None)
     if hasattr(topics, "fit"):
         check_has_words(topics, name, held)
@@ -41,8 +68,37 @@ def read_topics(topics, name="topics"):
     return weights
 
 
-def check_has_words(model, name, held):
-    """Raise for an estimator without word weights: it is not fitted, or its rows are not documents."""
+def check_has_words(model: Any, name: str, held: str | None) -> None:
+    """Raise for an estimator without word weights: it is not fitted, or its rows are not documents.
+
+    Parameters
+    ----------
+    model : estimator
+    name : str
+        Name of the argument, for messages.
+    held : str or None
+        The attribute with the weights, such as "components_"; None if the estimator has none.
+
+    Returns
+    -------
+    nothing : None
+
+    Raises
+    ------
+    NotFittedError
+        Before a fit.
+    ValueError
+        For a fitted estimator without this attribute.
+
+    Examples
+    --------
+    >>> from sparsemix import SparseSCVB0LDA
+    >>> from sparsemix.extend import check_has_words
+    >>> check_has_words(SparseSCVB0LDA(2), "model", "components_")
+    Traceback (most recent call last):
+    ...
+    sklearn.exceptions.NotFittedError: model is a SparseSCVB0LDA without components_; call its fit first
+    """
     if held is not None and hasattr(model, held):
         return
     kind = type(model).__name__
@@ -55,8 +111,32 @@ def check_has_words(model, name, held):
     raise NotFittedError(f"{name} is a {kind} without components_; call its fit first")
 
 
-def read_counts(X, n_words=None):
-    """Counts as CSR with sorted, distinct, nonzero entries. The input is not modified."""
+def read_counts(X: RowsLike, n_words: int | None = None) -> Any:
+    """Counts of words as CSR with sorted, distinct, nonzero entries. The input is not modified.
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix} of shape (n_documents, n_words)
+        Counts.
+    n_words : int, default=None
+        Number of words that X must have; None takes any.
+
+    Returns
+    -------
+    counts : CSR matrix or array of shape (n_documents, n_words)
+        A matrix if X is one.
+
+    Raises
+    ------
+    ValueError
+        For counts that are negative, not finite or too large, with row and column, and for other words.
+
+    Examples
+    --------
+    >>> from sparsemix.extend import read_counts
+    >>> read_counts([[2, 0, 1], [0, 3, 0]]).data
+    array([2, 1, 3])
+    """
     kind = sparse.csr_matrix if isinstance(X, sparse.spmatrix) else sparse.csr_array
     X = sparse.csr_array(table_of(X))
     if n_words is not None and X.shape[1] != n_words:

@@ -9,7 +9,7 @@ from sparsemix._estimator.input.forms import floats_of
 from sparsemix._estimator.parameters import plain_arguments
 from sparsemix._rows.blocks import CHUNK_BYTES, spans
 from sparsemix._rows.threads import Workers
-from sparsemix._typing import ArrayLike, RowsLike, Seed
+from sparsemix._typing import Array, ArrayLike, RowsLike, Seed
 from sparsemix.metrics._checks import read_counts, read_topics
 from sparsemix.metrics._splits import DIVIDE, split_blocks
 
@@ -109,14 +109,64 @@ def total(blocks):
     return log_likelihood, n_tokens
 
 
-def completion_by_document(topics, X, **options):
-    """As ``total``, for each document, with ``options`` of ``hidden_tokens``: two arrays of shape (n_documents,)."""
+@plain_arguments
+def completion_by_document(
+    topics: Any,
+    X: RowsLike,
+    *,
+    doc_topic_prior: ArrayLike | None = None,
+    test_fraction: float = 0.2,
+    split: str = "type",
+    random_state: Seed = 0,
+    n_jobs: int | None = None,
+) -> tuple[Array, Array]:
+    """Sums of :func:`document_completion` for each document, for standard errors and comparisons of documents.
+
+    Parameters
+    ----------
+    topics : estimator or array of shape (n_topics, n_words)
+        Fitted estimator with ``components_``, or nonnegative weights.
+    X : {array, CSR} of shape (n_documents, n_words)
+        Counts.
+    doc_topic_prior : float or array of shape (n_topics,) or (n_documents, n_topics), default=None
+        Dirichlet prior of topic proportions, of all documents or of each; by default the estimator's, or 1 / n_topics.
+    test_fraction : float, default=0.2
+        Fraction of a document to hide.
+    split : {"type", "token"}, default="type"
+        Hide words with all their tokens, or single tokens.
+    random_state : int, RandomState instance or None, default=0
+        Seed of the split.
+    n_jobs : int, default=None
+        Number of threads, as in joblib.
+
+    Returns
+    -------
+    log_likelihoods : ndarray of shape (n_documents,)
+        Log probabilities of the hidden tokens of each document.
+    n_tokens : ndarray of shape (n_documents,)
+        Numbers of hidden tokens; 0 for documents that are too short to split. ``document_completion`` is the ratio of
+        both sums.
+
+    Raises
+    ------
+    ValueError
+        As :func:`document_completion`, except that documents may be too short.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sparsemix.metrics import completion_by_document
+    >>> X = np.array([[2, 2, 2, 0, 0, 0], [0, 0, 0, 4, 0, 0]])
+    >>> logs, n_tokens = completion_by_document(np.ones((2, 6)), X)
+    >>> n_tokens, (logs / np.log(6)).round(6)
+    (array([2., 0.]), array([-2.,  0.]))
+    """
     log_likelihoods, n_tokens = [], []
-    for B, logs in hidden_tokens(topics, X, **options):
+    for B, logs in hidden_tokens(topics, X, doc_topic_prior, test_fraction, split, random_state, n_jobs):
         rows, n_rows = np.repeat(np.arange(B.shape[0]), np.diff(B.indptr)), B.shape[0]
         log_likelihoods.append(np.bincount(rows, B.data * logs, n_rows))
         n_tokens.append(np.bincount(rows, B.data, n_rows))
-    return tuple(np.concatenate([np.zeros(0), *parts]) for parts in (log_likelihoods, n_tokens))
+    return np.concatenate([np.zeros(0), *log_likelihoods]), np.concatenate([np.zeros(0), *n_tokens])
 
 
 def hidden_tokens(topics, X, doc_topic_prior=None, test_fraction=0.2, split="type", random_state=0, n_jobs=None):

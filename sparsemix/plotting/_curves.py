@@ -4,8 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from sparsemix._estimator.parameters import plain_arguments
-from sparsemix._report.report import CURVES
+from sparsemix.extend import SCORES, plain_arguments
 from sparsemix.plotting._figures import new_figure
 
 
@@ -46,7 +45,7 @@ def plot_learning_curves(model: Any, *, x: str = "epoch", figure: Any = None) ->
     if x not in keys:
         raise ValueError(f"x is {x!r}; give 'epoch' or 'seconds'")
     records = {}
-    for key in CURVES:
+    for key in SCORES:
         points = [(record[keys[x]], record[key]) for record in model.history_ if key in record]
         if points := [point for point in points if np.isfinite(point[1])]:
             records[key] = points
@@ -55,5 +54,5 @@ def plot_learning_curves(model: Any, *, x: str = "epoch", figure: Any = None) ->
     figure = new_figure(figure, 4.0 * len(records), 3.0)
     for axis, (key, points) in zip(figure.subplots(1, len(records), squeeze=False)[0], records.items(), strict=True):
         axis.plot(*zip(*points, strict=True), marker="o", markersize=3)
-        axis.set(xlabel=x, title=CURVES[key])
+        axis.set(xlabel=x, title=SCORES[key])
     return figure

@@ -4,9 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from sparsemix._estimator.input.checks import check_number
-from sparsemix._estimator.parameters import plain_arguments
-from sparsemix.plotting._figures import label, new_figure
+from sparsemix.extend import check_number, plain_arguments
+from sparsemix.plotting._figures import label, names_of, new_figure
 
 
 @plain_arguments
@@ -55,7 +54,8 @@ def plot_topic_over_time(
     3
     """
     check_number("n_words", n_words)
-    shares, names = drift.word_shares(topic), drift.model._words(feature_names)
+    shares = drift.word_shares(topic)
+    names = names_of(drift.model, feature_names, shares.shape[1])
     # each half of the slices, so that one slice decides little
     half = max(1, len(shares) // 2)
     trend = shares[-half:].mean(axis=0) - shares[:half].mean(axis=0)

@@ -5,9 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from sparsemix._estimator.parameters import plain_arguments
+from sparsemix.extend import plain_arguments
 from sparsemix.plotting._figures import label, new_axes
-from sparsemix.topics._covariates.effects import shown
 
 # Points of a curve.
 POINTS = 101
@@ -56,7 +55,8 @@ def plot_effect(
     >>> plot_effect(effects, 0, "year").get_xlabel()
     'year'
     """
-    topic, (values, is_curve) = effects._known(topic), effects.design.points(covariate, POINTS)
+    effects.table(topic)  # refuses an unknown topic
+    values, is_curve = effects.design.points(covariate, POINTS)
     found = effects.predict({**(at or {}), covariate: values})
     mean, low, high = found.mean[:, topic], found.low[:, topic], found.high[:, topic]
     ax, name = new_axes(ax), label(", ".join(f"{name}: {shown(value)}" for name, value in (at or {}).items()))
@@ -71,3 +71,8 @@ def plot_effect(
         ax.legend()
     ax.set(xlabel=label(covariate), ylabel=f"expected proportion of topic {topic}")
     return ax
+
+
+def shown(value):
+    """A value of a covariate in a label: a number in short."""
+    return f"{value:.6g}" if isinstance(value, int | float) else str(value)

@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from sparsemix._estimator.input.checks import check_number
-from sparsemix._estimator.parameters import plain_arguments
+from sparsemix.extend import check_number, plain_arguments
 from sparsemix.plotting._figures import new_figure
 
 

@@ -13,6 +13,18 @@ def new_axes(ax):
     return new_figure(None, 6.0, 4.5).subplots() if ax is None else ax
 
 
+def names_of(model, feature_names, n_words):
+    """The words of the columns of a topic model: given, counted by a vectorizer, known from the fit, or numbers."""
+    if feature_names is None:
+        feature_names = getattr(model, "feature_names_in_", None)
+    if feature_names is None:
+        return [f"column {v}" for v in range(n_words)]
+    names = feature_names.get_feature_names_out() if hasattr(feature_names, "get_feature_names_out") else feature_names
+    if len(names) != n_words:
+        raise ValueError(f"feature_names has {len(names)} words but the topics have {n_words}; give a word for each")
+    return names
+
+
 def label(word):
     """A word as a literal label: dollars start no formula, and unprintable characters are escaped."""
     text = "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in str(word))

@@ -5,10 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from sparsemix._estimator.input.checks import check_number, check_rows
-from sparsemix._estimator.parameters import plain_arguments
 from sparsemix._typing import RowsLike
-from sparsemix.mixture._conditional import column_numbers
+from sparsemix.extend import check_number, check_rows, plain_arguments
 from sparsemix.plotting._figures import label, new_axes
 
 # Points along each side of the grid of densities, and the range of log densities that it shows.
@@ -84,15 +82,14 @@ def plot_mixture(
     ax = new_axes(ax)
     if points is not None:
         ax.scatter(*points.T, s=4, color="0.15" if density else "0.6", linewidths=0, rasterized=True, zorder=1)
-    fitted = plane._fitted
-    root_of = fitted.model.family.square_roots(fitted.plug_in.definite())
+    parameters = plane.density_parameters()
     weights, means = plane.weights_, plane.means_
     for i, k in enumerate(np.argsort(-weights, kind="stable")[:n_components]):
-        directions, deviations, _ = np.linalg.svd(root_of(k))
-        angle = np.degrees(np.arctan2(directions[1, 0], directions[0, 0]))
+        variances, directions = np.linalg.eigh(covariance_of(k, **parameters))
+        angle = np.degrees(np.arctan2(directions[1, 1], directions[0, 1]))  # of the largest variance
         alpha = max(0.2, np.sqrt(weights[k] / weights.max()))
         for n_deviations in (1.0, 2.0):
-            width, height = 2.0 * n_deviations * deviations
+            width, height = 2.0 * n_deviations * np.sqrt(np.maximum(variances[::-1], 0.0))
             style = {"fill": False, "edgecolor": f"C{i % 10}", "alpha": alpha, "linewidth": 1.8 / n_deviations}
             ax.add_patch(Ellipse(means[k], width, height, angle=angle, zorder=2, **style))
     ax.autoscale_view()
@@ -102,9 +99,20 @@ def plot_mixture(
     return ax
 
 
+def covariance_of(k, covariances, covariance_type, **_):
+    """Covariance (2, 2) of component k, of any type."""
+    if isinstance(covariances, tuple):  # of low rank
+        loadings, noise = covariances
+        return loadings[k].T @ loadings[k] + np.diag(noise[k])
+    one = covariances if covariance_type.startswith("tied") else covariances[k]
+    return one if np.ndim(one) == 2 else one * np.eye(2)
+
+
 def points_of(mixture, X, columns, n_rows):
-    """Values of at most ``n_rows`` rows in the two columns."""
-    rows = check_rows(mixture, X, reset=False, missing=True)[:, column_numbers(mixture, columns)]
+    """Values of at most ``n_rows`` rows in the two columns, whose names or numbers ``marginal`` has checked."""
+    names = list(getattr(mixture, "feature_names_in_", ()))
+    numbers = [names.index(column) if isinstance(column, str) else column for column in columns]
+    rows = check_rows(mixture, X, reset=False, missing=True)[:, numbers]
     rows = rows[np.isfinite(rows).all(axis=1)]
     if len(rows) > n_rows:
         rows = rows[np.sort(np.random.RandomState(0).choice(len(rows), n_rows, replace=False))]

@@ -5,17 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from sparsemix._estimator.input.checks import check_number
-from sparsemix._estimator.parameters import plain_arguments
-from sparsemix._report.bins import bins_of_dates
-from sparsemix._report.dates import days_of
-from sparsemix._report.gathering import check_documents, gather
-from sparsemix._report.layout import affinities, topic_map
-from sparsemix._report.report import CURVES, per_document, words_of
 from sparsemix._typing import RowsLike
+from sparsemix.extend import SCORES, check_has_words, check_number, plain_arguments
 from sparsemix.metrics import top_words
-from sparsemix.metrics._checks import check_has_words
-from sparsemix.plotting._figures import label, new_figure
+from sparsemix.plotting._figures import label, names_of, new_figure
+from sparsemix.texts import shares_over_time, topic_map
 
 
 @plain_arguments
@@ -61,7 +55,7 @@ def plot_top_words(
     check_number("n_top_words", n_top_words)
     check_has_words(model, "model", "components_")
     components = model.components_
-    names, _ = words_of(model, feature_names, components.shape[1], [])
+    names = names_of(model, feature_names, components.shape[1])
     order = largest(model, n_topics)
     n_columns = min(5, len(order))
     n_rows = -(-len(order) // n_columns)
@@ -122,17 +116,13 @@ def plot_topics_over_time(
     ['2001', '2002']
     """
     check_number("n_topics", n_topics)
-    X = check_documents(model, X)
-    codes, labels = bins_of_dates(days_of(per_document(dates, "dates", X.shape[0])))
-    if not labels:
-        raise ValueError("dates has no date that can be read; give years, dates, or texts such as 2024-05-31")
-    gathered = gather(model, X, 1, [codes])
-    names, _ = words_of(model, feature_names, X.shape[1], [])
+    found, n_words = shares_over_time(model, X, dates), model.components_.shape[1]
+    labels, names = found.periods, names_of(model, feature_names, n_words)
     figure = new_figure(figure, 7.0, 4.0)
     axis = figure.subplots()
-    for k in np.argsort(-gathered.weights, kind="stable")[:n_topics]:
-        words = ", ".join(label(names[v]) for v in top_words(model.components_[[k]], min(3, X.shape[1]))[0])
-        axis.plot(range(len(labels)), gathered.strata[0][:, k], label=f"{k}: {words}")
+    for k in np.argsort(-found.weights, kind="stable")[:n_topics]:
+        words = ", ".join(label(names[v]) for v in top_words(model.components_[[k]], min(3, n_words))[0])
+        axis.plot(range(len(labels)), found.shares[:, k], label=f"{k}: {words}")
     ticks = np.unique(np.linspace(0, len(labels) - 1, min(8, len(labels))).astype(int))
     axis.set_xticks(ticks, [labels[i] for i in ticks])
     axis.set(ylabel="mean document share")
@@ -178,8 +168,8 @@ def plot_topic_map(model: Any, feature_names: Any = None, *, n_labels: int = 15,
     check_number("n_labels", n_labels)
     check_has_words(model, "model", "components_")
     components = model.components_
-    names, _ = words_of(model, feature_names, components.shape[1], [])
-    places = topic_map(affinities(components))
+    names = names_of(model, feature_names, components.shape[1])
+    places = topic_map(model)
     weights = getattr(model, "topic_weights_", np.full(len(components), 1.0 / len(components)))
     figure = new_figure(figure, 7.0, 7.0)
     axis = figure.subplots()
@@ -217,7 +207,7 @@ def plot_choice(choice: Any, *, figure: Any = None) -> Any:
     >>> len(figure.axes)
     3
     """
-    names = {"score": CURVES["score"], "coherence": CURVES["coherence"], "diversity": "Diversity of top words"}
+    names = {"score": SCORES["score"], "coherence": SCORES["coherence"], "diversity": "Diversity of top words"}
     figure = new_figure(figure, 11.0, 3.0)
     numbers = [row["n_topics"] for row in choice.results]
     for axis, (key, title) in zip(figure.subplots(1, len(names)), names.items(), strict=True):

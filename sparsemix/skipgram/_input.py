@@ -2,6 +2,7 @@
 
 import numbers
 import warnings
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -11,15 +12,37 @@ from sparsemix._estimator.input.forms import array_numbers, row_of, table_of, te
 REMEDY = "give word number + 1 at the place of each word, and 0, or nothing in a sparse matrix, where there is none"
 
 
-def check_sequences(estimator, X, n_words=None):
-    """Documents as CSR of shape (N, longest) with word number + 1 as data, and the smallest possible vocabulary size.
+def check_sequences(estimator: Any, X: Any, n_words: int | None = None) -> tuple[Any, int]:
+    """Check word sequences.
 
     Parameters
     ----------
-    X : sparse matrix or ndarray of shape (N, longest), or list of N sequences
+    estimator : estimator
+        For messages.
+    X : sparse matrix or ndarray of shape (n_documents, longest), or list of sequences
         A matrix of word numbers + 1, or a list of word numbers with -1 for places without a word.
-    n_words : int or None
-        V, where it is known.
+    n_words : int, default=None
+        Number of words, where it is known.
+
+    Returns
+    -------
+    X : CSR array of shape (n_documents, longest)
+        Word numbers + 1.
+    least : int
+        The smallest possible number of words.
+
+    Raises
+    ------
+    ValueError
+        For anything but word numbers, with row and place.
+
+    Examples
+    --------
+    >>> from sparsemix import SkipGramTopicModel
+    >>> from sparsemix.extend import check_sequences
+    >>> X, least = check_sequences(SkipGramTopicModel(2), [[0, 3], [2]])
+    >>> X.toarray().tolist(), least
+    ([[1, 4], [3, 0]], 4)
     """
     ragged = is_ragged(X)
     with texts_named(estimator, X):

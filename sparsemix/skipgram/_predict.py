@@ -18,7 +18,7 @@ from sparsemix._rows.blocks import spans
 from sparsemix._rows.sequences import Sequences
 from sparsemix._rows.threads import Workers
 from sparsemix._stats.word_clocks import WordClocks
-from sparsemix._typing import FilePath, RowsLike, SparseArray
+from sparsemix._typing import Array, FilePath, RowsLike, SparseArray
 from sparsemix.skipgram._input import check_sequences, counts_of, word_number
 from sparsemix.skipgram._vectors import nearest, word2vec_lines
 from sparsemix.topics._evaluation import LEAST_DOCUMENTS, LEAST_EPOCHS, MARGIN, MOST_DOCUMENTS, MOST_NUMBERS
@@ -215,13 +215,26 @@ class SkipGramPredictMixin(TopicPredictMixin):
         score : float
             Natural logarithm.
         """
-        totals, n_pairs = self._score_by_document(X)
+        totals, n_pairs = self.score_by_document(X)
         if not n_pairs.any():
             raise ValueError("no document of X has two words within a window; give longer documents to score")
         return float(totals.sum() / n_pairs.sum())
 
-    def _score_by_document(self, X):
-        """Sum of log likelihoods of context words, and their number, for each document: arrays (n_documents,)."""
+    def score_by_document(self, X: RowsLike) -> tuple[Array, Array]:
+        """Sums of ``score`` for each document, for standard errors and comparisons of documents.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, longest), or list of sequences
+            Held-out documents.
+
+        Returns
+        -------
+        log_likelihoods : ndarray of shape (n_samples,)
+            Log probabilities of the context words of each document.
+        n_words : ndarray of shape (n_samples,)
+            Numbers of these. ``score`` is the ratio of both sums.
+        """
         check_is_fitted(self)
         found = {-1: (np.zeros(0), np.zeros(0))}
 
@@ -278,14 +291,14 @@ class SkipGramPredictMixin(TopicPredictMixin):
 
     @plain_arguments
     def most_similar(
-        self, word: int | str, n: int = 10, feature_names: Any = None, min_count: float | None = None
-    ) -> list[tuple[Any, float]]:
+        self, word: Any, n: int = 10, feature_names: Any = None, min_count: float | None = None
+    ) -> list[Any]:
         """Words whose topics are most similar to those of a word.
 
         Parameters
         ----------
-        word : int or str
-            Number or name of the word.
+        word : int, str or sequence of these
+            Number or name of the word, or those of several words.
         n : int, default=10
             Number of similar words.
         feature_names : array-like of shape (n_features,) or TokenSequences, default=None
@@ -297,14 +310,19 @@ class SkipGramPredictMixin(TopicPredictMixin):
         Returns
         -------
         words : list of (word, float)
-            Similar words and their Bhattacharyya coefficients, from 0 to 1, in descending order, without the word.
+            Similar words and their Bhattacharyya coefficients, from 0 to 1, in descending order, without the word. For
+            several words a list with such a list for each.
         """
         check_is_fitted(self)
         vectors = self.word_vectors_
         feature_names = None if feature_names is None else self._words(feature_names)
-        near, likeness = nearest(vectors, [word_number(word, feature_names, len(vectors))], n, self._known(min_count))
-        names = near[0].tolist() if feature_names is None else feature_names[near[0]]
-        return list(zip(names, likeness[0].tolist(), strict=True))
+        words = [word] if isinstance(word, str) or np.ndim(word) == 0 else word
+        numbers = [word_number(each, feature_names, len(vectors)) for each in words]
+        found = []
+        for near, likeness in zip(*nearest(vectors, numbers, n, self._known(min_count)), strict=True):
+            names = near.tolist() if feature_names is None else feature_names[near]
+            found.append(list(zip(names, likeness.tolist(), strict=True)))
+        return found[0] if words is not word else found
 
     def _known(self, min_count=None):
         """Words with at least this number of occurrences."""

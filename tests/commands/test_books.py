@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from sparsemix.__main__ import main
-from sparsemix._commands.reading.corpus import Fields, Words, read_corpus
-from sparsemix._commands.topics import split
+from sparsemix.texts._commands.topics import split
+from sparsemix.texts._reading.corpus import Fields, Words, read_corpus
 
 THEMES = [["apple", "pear", "plum"], ["river", "lake", "ocean"], ["violin", "flute", "drum"]]
 
@@ -124,7 +124,7 @@ def test_documents_are_split_whole(sizes, fraction):
 @pytest.mark.parametrize(("n_books", "least"), [(4, 1), (9, 1), (19, 1), (20, 2), (60, 5)])
 def test_a_name_in_one_book_is_no_word_of_a_shelf(tmp_path, monkeypatch, disk, n_books, least):
     """A word must be in several books if there are many, however often one book has it."""
-    monkeypatch.setattr("sparsemix._commands.reading.corpus.LARGE", 0 if disk else 1 << 30)
+    monkeypatch.setattr("sparsemix.texts._reading.corpus.LARGE", 0 if disk else 1 << 30)
     names = ["".join("abcdefghij"[int(digit)] for digit in f"{i:03d}") for i in range(n_books)]
     # book i has the names of itself and the books before it, so that name i is in n_books - i books
     books = [" ".join([*THEMES[i % 3] * 600, *names[: i + 1] * 30]) for i in range(n_books)]

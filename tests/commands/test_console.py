@@ -9,10 +9,10 @@ import sys
 import pytest
 
 from sparsemix.__main__ import main
-from sparsemix._commands import console
-from sparsemix._commands.options import KINDS, add_options
-from sparsemix._commands.reading.corpus import COUNTS, Words, read_corpus
-from sparsemix._commands.reading.formats.kinds import READERS
+from sparsemix.texts._commands import console
+from sparsemix.texts._commands.options import KINDS, add_options
+from sparsemix.texts._reading.corpus import COUNTS, Words, read_corpus
+from sparsemix.texts._reading.formats.kinds import READERS
 
 
 @pytest.mark.parametrize(

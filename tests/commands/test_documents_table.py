@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 
 from sparsemix.__main__ import main
-from sparsemix._commands.reading.corpus import Words, read_corpus
+from sparsemix.texts._reading.corpus import Words, read_corpus
 
 FRUIT, MUSIC = "apple pear plum cherry apple plum", "violin flute drum guitar violin drum"
 

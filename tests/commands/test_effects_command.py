@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sparsemix.__main__ import main
-from sparsemix._commands.effects import column
+from sparsemix.texts._commands.effects import column
 from sparsemix.topics import estimate_effect
 
 pytest.importorskip("formulaic")
@@ -95,8 +95,12 @@ def test_columns_are_numbers_dates_or_texts():
     values, missing = column(["2", " 3.5", "", "nan"], False, None)
     assert values[:2].tolist() == [2, 3.5]
     assert missing.tolist() == [False, False, True, True]
-    assert column(["2001-01-01", "31.12.2004"], False, None)[0].tolist() == [2001, 2004 + 365 / 366]
-    assert column(["20010101", "x"], True, None)[0][0] == 2001
+    days, missing = column(["2001-01-01", "31.12.2004", ""], False, None)
+    assert days.astype("datetime64[D]").astype(str).tolist()[:2] == ["2001-01-01", "2004-12-31"]
+    assert missing.tolist() == [False, False, True]
+    days, missing = column(["20010101", "x"], True, None)
+    assert str(days[0])[:10] == "2001-01-01"
+    assert missing.tolist() == [False, True]
     assert column(["20010101", "20020101"], False, None)[0][0] == 20010101
     assert column(["3", "left", " "], False, None)[0].tolist() == ["3", "left", ""]
 

@@ -13,7 +13,7 @@ from email.message import EmailMessage
 
 import pytest
 
-from sparsemix._commands.reading.corpus import Fields, Words, read_corpus
+from sparsemix.texts._reading.corpus import Fields, Words, read_corpus
 
 ALL = Words(stop_words=None)
 TEXTS = ["Apple naïve & café", "größe pear", "tree plum"]

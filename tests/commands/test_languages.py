@@ -15,13 +15,13 @@ from sklearn.base import clone
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
 from sparsemix.__main__ import main
-from sparsemix._commands.reading.checks import of_languages
-from sparsemix._commands.reading.corpus import Words, read_corpus
-from sparsemix._commands.reading.words import languages
-from sparsemix._commands.reading.words.function_words import function_words
-from sparsemix._commands.reading.words.languages import language_of
-from sparsemix._commands.reading.words.tokens import Analyzer
 from sparsemix.skipgram import TokenSequences
+from sparsemix.texts._reading.checks import of_languages
+from sparsemix.texts._reading.corpus import Words, read_corpus
+from sparsemix.texts._reading.words import languages
+from sparsemix.texts._reading.words.function_words import function_words
+from sparsemix.texts._reading.words.languages import language_of
+from sparsemix.texts._reading.words.tokens import Analyzer
 
 # Article 1 of the Universal Declaration of Human Rights.
 ARTICLE = {

@@ -10,7 +10,7 @@ import pytest
 
 from sparsemix import report
 from sparsemix.__main__ import main
-from sparsemix._commands import names as _names
+from sparsemix.texts._commands import names as _names
 from sparsemix.topics import merge_topics
 
 THEMES = [[f"{theme}{word}" for word in ("apple", "river", "flute", "court")] for theme in "abcdef"]

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from sparsemix.__main__ import main
-from sparsemix._commands import names as _names
-from sparsemix._commands.names import read_report
+from sparsemix.texts._commands import names as _names
+from sparsemix.texts._commands.names import read_report
 
 
 def table(path):

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from sparsemix.__main__ import main
-from sparsemix._commands.quality import fillers, likenesses
-from sparsemix._commands.reading.chapters import chapters, number_of
-from sparsemix._commands.reading.corpus import Fields, Words, read_corpus
-from sparsemix._commands.reading.passages import is_one_text, spans
+from sparsemix.texts._commands.quality import fillers, likenesses
+from sparsemix.texts._reading.chapters import chapters, number_of
+from sparsemix.texts._reading.corpus import Fields, Words, read_corpus
+from sparsemix.texts._reading.passages import is_one_text, spans
 
 ALL = Words(stop_words=None)
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from sparsemix.__main__ import main
-from sparsemix._commands.reading.corpus import Words, read_corpus
-from sparsemix._commands.reading.words.tokens import LEAST_STRENGTH, Tokenizer, forms_of, phrases_of
+from sparsemix.texts._reading.corpus import Words, read_corpus
+from sparsemix.texts._reading.words.tokens import LEAST_STRENGTH, Tokenizer, forms_of, phrases_of
 
 PATTERN = r"[^\W\d_]{3,}"
 

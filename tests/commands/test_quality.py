@@ -12,9 +12,9 @@ import pytest
 from scipy.optimize import linear_sum_assignment
 
 from sparsemix.__main__ import main
-from sparsemix._commands import topics as _topics_command
-from sparsemix._commands.quality import Again
 from sparsemix.metrics import distinctive_words
+from sparsemix.texts._commands import topics as _topics_command
+from sparsemix.texts._commands.quality import Again
 
 
 def table(path):

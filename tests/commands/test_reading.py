@@ -8,10 +8,10 @@ import json
 import numpy as np
 import pytest
 
-from sparsemix._commands.reading.corpus import Fields, Words, read_corpus
-from sparsemix._commands.reading.formats import files as _files
-from sparsemix._commands.reading.texts import EXCERPT
-from sparsemix._commands.reading.words import segmenters
+from sparsemix.texts._reading.corpus import Fields, Words, read_corpus
+from sparsemix.texts._reading.formats import files as _files
+from sparsemix.texts._reading.texts import EXCERPT
+from sparsemix.texts._reading.words import segmenters
 
 ALL = Words(stop_words=None)
 

@@ -10,12 +10,12 @@ from scipy import sparse
 
 from sparsemix import SkipGramTopicModel, SparseSCVB0LDA
 from sparsemix.__main__ import main
-from sparsemix._commands.quality import UNSEEN, Score, held_out_score, mean_and_error
-from sparsemix._commands.topics import split
 from sparsemix.datasets import make_bars
 from sparsemix.metrics import document_completion, split_by_type
 from sparsemix.metrics._completion import completion_by_document
 from sparsemix.skipgram._input import check_sequences
+from sparsemix.texts._commands.quality import UNSEEN, Score, held_out_score, mean_and_error
+from sparsemix.texts._commands.topics import split
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +37,7 @@ def test_sums_of_word_sequences_are_those_of_each_document_alone():
     rng = np.random.default_rng(0)
     rows = [rng.integers(0, 12, n) for n in (9, 1, 14, 3, 40)]
     model = SkipGramTopicModel(3, n_words=12, max_iter=2, random_state=0).fit(rows)
-    sums, sizes = model._score_by_document(rows)
+    sums, sizes = model.score_by_document(rows)
     assert sizes[1] == 0
     assert sums.sum() / sizes.sum() == pytest.approx(model.score(rows), rel=1e-12)
     for row in (0, 2, 3, 4):

@@ -10,11 +10,11 @@ import pytest
 
 from sparsemix import SparseSCVB0LDA
 from sparsemix.__main__ import main
-from sparsemix._commands import seeds as seeds_of
-from sparsemix._commands.names import read_report
-from sparsemix._commands.reading.corpus import Words, read_corpus
-from sparsemix._commands.reading.words import tokens as _tokens
-from sparsemix._commands.seeds import Columns, columns_of
+from sparsemix.texts._commands import seeds as seeds_of
+from sparsemix.texts._commands.names import read_report
+from sparsemix.texts._commands.seeds import Columns, columns_of
+from sparsemix.texts._reading.corpus import Words, read_corpus
+from sparsemix.texts._reading.words import tokens as _tokens
 from sparsemix.topics import WordPrior
 
 THEMES = [["apple", "pear", "plum", "cherry"], ["guitar", "violin", "flute", "drum"], ["court", "judge", "law", "jury"]]

@@ -5,9 +5,9 @@ import pickle
 import pytest
 from sklearn.base import clone
 
-from sparsemix._commands.reading.corpus import Words, read_corpus
-from sparsemix._commands.reading.words import segmenters
-from sparsemix._commands.reading.words.segmenters import segmented
+from sparsemix.texts._reading.corpus import Words, read_corpus
+from sparsemix.texts._reading.words import segmenters
+from sparsemix.texts._reading.words.segmenters import segmented
 
 # Texts with words of each.
 TEXTS = {

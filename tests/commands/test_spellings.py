@@ -2,8 +2,8 @@
 
 import pytest
 
-from sparsemix._commands.reading.corpus import Words, read_corpus
-from sparsemix._commands.reading.words.vectorizers import vectorizer_of
+from sparsemix.texts._reading.corpus import Words, read_corpus
+from sparsemix.texts._reading.words.vectorizers import vectorizer_of
 
 
 def corpus_of(tmp_path, text, **words):

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from sparsemix.__main__ import main
-from sparsemix._commands import conclusion as _conclusion
-from sparsemix._commands import outputs as _outputs
-from sparsemix._commands import topics as _topics_command
+from sparsemix.texts._commands import conclusion as _conclusion
+from sparsemix.texts._commands import outputs as _outputs
+from sparsemix.texts._commands import topics as _topics_command
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals and shells of Unix")
 ROOT = Path(__file__).parents[2]
@@ -109,7 +109,7 @@ def sandbox(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("module", ["sparsemix.topics", "sparsemix._commands.conclusion"])
+@pytest.mark.parametrize("module", ["sparsemix.topics", "sparsemix.texts._commands.conclusion"])
 def test_ctrl_c_during_imports_ends_the_process_by_the_signal(tmp_path, corpus, sandbox, module):
     """A shell says 130 for it."""
     done = subprocess.run(

@@ -15,13 +15,13 @@ import pytest
 from scipy import sparse
 
 from sparsemix.__main__ import main
-from sparsemix._commands import conclusion as _conclusion
-from sparsemix._commands import demo as _demo
-from sparsemix._commands import outputs as _outputs
-from sparsemix._commands import topics as _topics_command
-from sparsemix._commands.reading import corpus as _corpus
-from sparsemix._commands.reading.corpus import Words, read_corpus
-from sparsemix._report import Report
+from sparsemix.texts import Report
+from sparsemix.texts._commands import conclusion as _conclusion
+from sparsemix.texts._commands import demo as _demo
+from sparsemix.texts._commands import outputs as _outputs
+from sparsemix.texts._commands import topics as _topics_command
+from sparsemix.texts._reading import corpus as _corpus
+from sparsemix.texts._reading.corpus import Words, read_corpus
 
 NAMES = ["model.joblib", "topics.csv", "documents.csv", "report.html", "run.json"]
 THEMES = ["apple pear plum cherry", "river lake ocean brook", "guitar violin flute drum"]
@@ -355,8 +355,8 @@ def test_wrong_input_is_one_sentence_and_exit_code_two(tmp_path, capsys, name, c
 @pytest.mark.parametrize(
     ("matrix", "message"),
     [
-        (sparse.csr_matrix([[1.0, -1.0]]), "entries that are not counts"),
-        (sparse.csr_matrix([[1.0, np.nan]]), "entries that are not counts"),
+        (sparse.csr_matrix([[1.0, -1.0]]), r"X has -1\.0 in row 0, column 1; counts must be finite"),
+        (sparse.csr_matrix([[1.0, np.nan]]), "X has nan in row 0, column 1; counts must be finite"),
         (sparse.csr_matrix([[1.0, 2.0, 3.0]]), "3 columns, but .* has 2 words"),
         (sparse.csr_matrix((2, 2)), "no document with a word"),
     ],
@@ -387,7 +387,7 @@ def test_matrices_with_columns_beyond_their_shape_are_refused(tmp_path):
 def test_counts_that_no_estimator_takes_are_refused_before_learning(tmp_path):
     (tmp_path / "words.txt").write_text("plum\nflute\n")
     sparse.save_npz(tmp_path / "x.npz", sparse.csr_matrix([[1.0, 2.0], [1e37, 1.0]]))
-    with pytest.raises(ValueError, match=r"x\.npz: X has the count 1e\+37 in row 1"):
+    with pytest.raises(ValueError, match=r"x\.npz: X has 1e\+37 in row 1, column 0"):
         read_corpus(tmp_path / "x.npz", words=Words(vocabulary=tmp_path / "words.txt"))
 
 

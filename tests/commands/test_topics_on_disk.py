@@ -14,10 +14,10 @@ from test_topics_command import THEMES, write_csv, write_folder, write_json_line
 
 import sparsemix
 from sparsemix.__main__ import main
-from sparsemix._commands.reading import corpus as _corpus
-from sparsemix._commands.reading import counting
-from sparsemix._commands.reading.corpus import Fields, Words, read_corpus
 from sparsemix.blocks._readers.arrays import map_of
+from sparsemix.texts._reading import corpus as _corpus
+from sparsemix.texts._reading import counting
+from sparsemix.texts._reading.corpus import Fields, Words, read_corpus
 
 NAMES = ["documents.csv", "model.joblib", "report.html", "run.json", "topics.csv"]
 
@@ -71,7 +71,7 @@ def test_a_corpus_on_disk_is_the_one_in_memory(tmp_path, texts, write, words):
 
 def test_the_texts_of_one_theme_after_the_other_teach_all_three(tmp_path, capsys, texts, monkeypatch):
     """The outputs are those of an ordinary run, the blocks are shuffled, and nothing else is left in the folder."""
-    monkeypatch.setattr("sparsemix._commands.topics.BLOCK_BYTES", 1000)
+    monkeypatch.setattr("sparsemix.texts._commands.topics.BLOCK_BYTES", 1000)
     path = write_json_lines(tmp_path / "corpus", texts, None)[0]
     options = ["topics", path, "--field", "body", "--id", "id", "--min-df", "20", "--max-iter", "8", "--n-jobs", "1"]
     options += ["--n-components", "3"]
@@ -124,7 +124,7 @@ def test_early_stopping_and_sparse_lda_learn_from_disk(tmp_path, texts):
 @pytest.mark.parametrize("estimator", ["SparseSCVB0LDA", "SparseLDA"])
 def test_a_killed_run_goes_on_from_its_checkpoint(tmp_path, texts, where, estimator, monkeypatch, capsys):
     """To the bits of one that nothing happened to; other topics are another fit, which is said."""
-    monkeypatch.setattr("sparsemix._commands.topics.BLOCK_BYTES", 1000)
+    monkeypatch.setattr("sparsemix.texts._commands.topics.BLOCK_BYTES", 1000)
     monkeypatch.setattr(_corpus, "LARGE", 0 if where == "disk" else 1 << 30)
     path = write_lines(tmp_path / "corpus", texts, None)[0]
     options = ["topics", path, "--n-components", "3", "--estimator", estimator, "--max-iter", "6"]
@@ -172,8 +172,8 @@ from sparsemix.__main__ import main
 def anonymous():
     with open("/proc/self/status") as file:
         return next(int(line.split()[1]) << 10 for line in file if line.startswith("RssAnon"))
-from sparsemix._commands import topics
-from sparsemix._commands.reading import corpus
+from sparsemix.texts._commands import topics
+from sparsemix.texts._reading import corpus
 topics.BLOCK_BYTES, corpus.LARGE = 1 << 20, 0
 before, most, over = anonymous(), 0, threading.Event()
 def watch():

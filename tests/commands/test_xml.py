@@ -2,7 +2,7 @@
 
 import pytest
 
-from sparsemix._commands.reading.corpus import Fields, Words, read_corpus
+from sparsemix.texts._reading.corpus import Fields, Words, read_corpus
 
 ALL = Words(stop_words=None)
 HEADER = (

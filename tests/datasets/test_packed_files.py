@@ -10,9 +10,9 @@ from packing import PACKERS, SKIPPABLE, provide_zstandard
 from sklearn.feature_extraction.text import CountVectorizer
 
 from sparsemix import blocks, datasets
-from sparsemix._commands.reading.corpus import Words, read_corpus
 from sparsemix.datasets import _files
 from sparsemix.datasets._files import open_packed
+from sparsemix.texts._reading.corpus import Words, read_corpus
 
 TEXT = b"".join(b"line %d of a text\n" % i for i in range(40))
 CASES = [*((ending, None) for ending in PACKERS if ending != ".zst"), (".zst", "zstandard"), (".zst", "compression")]

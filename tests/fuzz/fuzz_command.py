@@ -22,7 +22,7 @@ from fuzz_functions import damaged
 from scipy import sparse
 
 from sparsemix.__main__ import main
-from sparsemix._commands.outputs import FILES
+from sparsemix.texts._commands.outputs import FILES
 
 WORDS = [
     "apple", "pear", "plum", "ship", "sail", "mast", "drum", "flute", "naïve", "漢字", "ΑΣ", "<b>", "it's", "e\u0301te",

@@ -12,12 +12,14 @@ from fuzz_estimators import quiet, said_clearly
 from scipy import sparse
 
 from sparsemix import TokenSequences, metrics
-from sparsemix._commands.reading.corpus import Words, read_corpus
 from sparsemix.datasets import load_bag_of_words
+from sparsemix.texts._reading.corpus import Words, read_corpus
 
 CLEAR = (ValueError, TypeError)
 WORST = [b"9" * 30, b"-1", b"nan", b"1e400", b"\n\n", b"[" * 3000, b'"', b"\x00", b"\xff\xfe"]
-OF_COUNTS = ("topic_coherence", "document_completion", "perplexity", "split_by_type", "split_by_token")
+OF_COUNTS = (
+    "topic_coherence", "document_completion", "completion_by_document", "perplexity", "split_by_type", "split_by_token",
+)  # fmt: skip
 MEASURES = ("npmi", "umass", "c_v", "no such measure")
 
 
@@ -27,6 +29,9 @@ METRICS = {
         topics, X, measure=MEASURES[rng.integers(4)], n_top_words=n_top, convention=str(rng.choice(["paper", "gensim"]))
     ),
     "document_completion": lambda rng, topics, X, _: metrics.document_completion(
+        topics, X, test_fraction=float(rng.choice([0.0, 0.2, 0.9, 1.0])), split=str(rng.choice(["type", "token"]))
+    ),
+    "completion_by_document": lambda rng, topics, X, _: metrics.completion_by_document(
         topics, X, test_fraction=float(rng.choice([0.0, 0.2, 0.9, 1.0])), split=str(rng.choice(["type", "token"]))
     ),
     "perplexity": lambda rng, topics, X, _: metrics.perplexity(

@@ -20,6 +20,7 @@ from sparsemix.metrics import (
     _completion,
     _splits,
     align_topics,
+    completion_by_document,
     distinctive_words,
     document_completion,
     perplexity,
@@ -309,6 +310,20 @@ def test_completion_equals_its_twin(split, prior):
     expected = completion_twin(topics, X, prior, 0.3, split, 5)
     got = document_completion(topics, X, doc_topic_prior=prior, test_fraction=0.3, split=split, random_state=5)
     assert got == pytest.approx(expected, rel=1e-4)
+
+
+def test_completion_by_document_is_that_of_each_document():
+    """A document alone has another split, except that with two words, of which one is hidden, there are two."""
+    topics, X = random_topics(), corpus(6)
+    logs, n_tokens = completion_by_document(topics, X, doc_topic_prior=0.1, random_state=5)
+    whole = document_completion(topics, X, doc_topic_prior=0.1, random_state=5)
+    assert logs.sum() / n_tokens.sum() == pytest.approx(whole, rel=1e-12)
+    two = np.zeros((1, 12))
+    two[0, [3, 7]] = 2.0, 5.0
+    logs, n_tokens = completion_by_document(np.ones((1, 12)), np.vstack([two, 0 * two, two]))
+    assert set(n_tokens[[0, 2]]) <= {2.0, 5.0}
+    np.testing.assert_allclose(logs, -n_tokens * np.log(12), rtol=1e-6)
+    assert n_tokens[1] == 0
 
 
 @pytest.mark.parametrize("prior", [0.01, 0.1, 0.5])
@@ -726,6 +741,7 @@ def spoilt(array, value, row=2, column=5):
 TOPICS, X = random_topics(), corpus()
 ON_TOPICS = {
     "document_completion": lambda topics: document_completion(topics, X),
+    "completion_by_document": lambda topics: completion_by_document(topics, X),
     "perplexity": lambda topics: perplexity(topics, X),
     "topic_coherence": lambda topics: topic_coherence(topics, X),
     "top_words": top_words,
@@ -786,6 +802,7 @@ ON_COUNTS = {
     "split_by_type": split_by_type,
     "split_by_token": split_by_token,
     "document_completion": lambda X: document_completion(TOPICS, X),
+    "completion_by_document": lambda X: completion_by_document(TOPICS, X),
     "perplexity": lambda X: perplexity(TOPICS, X),
     "topic_coherence": lambda X: topic_coherence(TOPICS, X),
 }

@@ -5,8 +5,8 @@ import pytest
 from scipy import sparse
 
 from sparsemix import report
-from sparsemix._report.bins import Parts
-from sparsemix._report.page import static_content
+from sparsemix.texts._report.bins import Parts
+from sparsemix.texts._report.page import static_content
 
 # A document of 8 parts, and one of 16, of different sizes.
 TWO = np.repeat(["one", "two"], [8, 16])

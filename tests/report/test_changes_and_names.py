@@ -5,9 +5,9 @@ import pytest
 from scipy import sparse
 
 from sparsemix import SparseLDA, report
-from sparsemix._report import naming
-from sparsemix._report.changes import Usage, contrasts
-from sparsemix._report.page import merged_words, static_content
+from sparsemix.texts._report import naming
+from sparsemix.texts._report.changes import Usage, contrasts
+from sparsemix.texts._report.page import merged_words, static_content
 
 WORDS = ["apple", "pear", "plum", "cherry", "river", "lake", "ocean", "brook", "guitar", "violin", "flute", "drum"]
 
@@ -24,8 +24,8 @@ def page():
 @pytest.mark.parametrize("compared", [3, 50])
 def test_usage_is_the_expected_number_of_tokens(compared, monkeypatch):
     """Against loops over documents, words, topics."""
-    monkeypatch.setattr("sparsemix._report.changes.COMPARED", compared)
-    monkeypatch.setattr("sparsemix._report.changes.CHUNK", 7)
+    monkeypatch.setattr("sparsemix.texts._report.changes.COMPARED", compared)
+    monkeypatch.setattr("sparsemix.texts._report.changes.CHUNK", 7)
     rng = np.random.default_rng(0)
     N, K, V = 20, 4, 9
     X, components = rng.poisson(0.8, (N, V)), rng.gamma(0.5, size=(K, V))

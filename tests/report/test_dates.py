@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from sparsemix import SparseSCVB0LDA, report
-from sparsemix._report.bins import MARGIN, bins_of_dates
-from sparsemix._report.dates import read_dates
 from sparsemix.datasets import make_bars
+from sparsemix.texts._report.bins import MARGIN, bins_of_dates
+from sparsemix.texts._report.dates import read_dates
 
 DAYS = [date(2019, 12, 25) + timedelta(days=9 * i) for i in range(60)]
 FORMS = (

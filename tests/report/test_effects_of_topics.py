@@ -7,7 +7,7 @@ import pytest
 from test_report_browser import WORDS, browser, make_report, pytestmark, visit
 
 from sparsemix import Report, SparseSCVB0LDA, report
-from sparsemix._report.page import static_content
+from sparsemix.texts._report.page import static_content
 from sparsemix.topics import estimate_effect
 
 __all__ = ["browser", "pytestmark", "visit"]

@@ -26,9 +26,9 @@ from sparsemix import (
     representative_documents,
 )
 from sparsemix._estimator.writing import replacing
-from sparsemix._report import bins, gathering, layout, page, relevance
-from sparsemix._report import dates as _dates
 from sparsemix.metrics import topic_coherence
+from sparsemix.texts._report import bins, gathering, layout, page, relevance
+from sparsemix.texts._report import dates as _dates
 
 HOSTILE = [
     "</script><script>alert(1)</script>", "<img src=x onerror=alert(2)>", "<!--<script>", "'\"&\u2028\u2029",
@@ -178,9 +178,9 @@ def test_affinities_places_and_tree():
     assert merges.shape == (23, 2)
     np.testing.assert_array_equal(np.diff(order // 8) != 0, np.isin(np.arange(23), [7, 15]))
     for n in (24, 5):  # t-SNE, and principal coordinates
-        places = layout.topic_map(affinity[:n, :n])
+        places = layout.coordinates(affinity[:n, :n])
         assert np.abs(places).max() == pytest.approx(1.0)
-        np.testing.assert_array_equal(places, layout.topic_map(affinity[:n, :n]))
+        np.testing.assert_array_equal(places, layout.coordinates(affinity[:n, :n]))
     own = np.array([places[i] for i in range(5)])
     distances = np.sqrt(1 - affinity[:5, :5])
     twin = np.linalg.norm(own[:, None] - own[None], axis=2)
@@ -190,7 +190,7 @@ def test_affinities_places_and_tree():
 @pytest.mark.parametrize("n", [1, 2, 3, 13])
 def test_few_topics_and_equal_ones_have_places(n):
     affinity = np.ones((n, n))
-    assert np.isfinite(layout.topic_map(affinity)).all()
+    assert np.isfinite(layout.coordinates(affinity)).all()
     merges, order = layout.topic_tree(affinity)
     assert (len(merges), sorted(order)) == (n - 1, list(range(n)))
 
@@ -346,7 +346,7 @@ def test_the_wheel_has_what_the_page_is_made_of():
     root = Path(__file__).parents[2]
     named = tomllib.loads((root / "pyproject.toml").read_text())["tool"]["setuptools"]["package-data"]
     folder = Path(page.__file__).parent
-    covered = {path.name for pattern in named["sparsemix._report"] for path in folder.glob(pattern)}
+    covered = {path.name for pattern in named["sparsemix.texts._report"] for path in folder.glob(pattern)}
     assert covered == {path.name for path in (folder / "assets").iterdir()}
     assert "graft sparsemix\n" in (root / "MANIFEST.in").read_text()
 

@@ -9,7 +9,7 @@ from scipy import sparse
 from test_report import HOSTILE
 
 from sparsemix import SparseLDA, report
-from sparsemix._report.naming import read_names
+from sparsemix.texts._report.naming import read_names
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright drives the browser")
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)

@@ -5,7 +5,8 @@ import pytest
 from sklearn.decomposition import LatentDirichletAllocation
 from sklearn.feature_extraction.text import CountVectorizer
 
-from sparsemix import CollapsedLDA, SparseGaussianMixture, SparseLDA, SparseSCVB0LDA
+from sparsemix import CollapsedLDA, SparseGaussianMixture, SparseLDA, SparseSCVB0LDA, plotting
+from sparsemix.texts import shares_over_time, topic_map
 
 
 @pytest.fixture(scope="module")
@@ -130,3 +131,36 @@ def test_components_cannot_be_written_to(fitted, estimator):
     before = model.components_.copy()
     model.partial_fit(X) if hasattr(model, "partial_fit") else model.fit(X)
     assert model.components_.shape == before.shape
+
+
+def test_shares_over_time_are_those_of_the_documents(fitted):
+    model, X, _ = fitted
+    years = np.repeat([2001, 2003], [20, 40])
+    found, shares = shares_over_time(model, X, years), model.transform(X)
+    assert found.periods == ["2001", "2002", "2003"]
+    np.testing.assert_allclose(found.shares[[0, 2]], [shares[:20].mean(axis=0), shares[20:].mean(axis=0)])
+    assert not found.shares[1].any()
+    tokens = np.asarray(X.sum(axis=1)).ravel()
+    np.testing.assert_allclose(found.weights, tokens @ shares / tokens.sum())
+    with pytest.warns(UserWarning, match="1 of 60 dates are not read") as warned:
+        shares_over_time(model, X, [*["2001"] * 59, "soon"])
+    assert warned[0].filename == __file__
+
+
+def test_warnings_of_plots_name_the_line_of_the_caller(fitted):
+    pytest.importorskip("matplotlib")
+    model, X, _ = fitted
+    with pytest.warns(UserWarning, match="1 of 60 dates are not read") as warned:
+        plotting.plot_topics_over_time(model, X, [*["2001"] * 59, "soon"])
+    assert warned[0].filename == __file__
+
+
+@pytest.mark.parametrize("n_topics", [1, 2, 5, 20])
+def test_the_map_has_similar_topics_close(n_topics):
+    topics = np.random.default_rng(0).dirichlet(np.full(50, 0.1), n_topics)
+    places = topic_map(np.vstack([topics, topics[:1]]))
+    assert np.abs(places).max() <= 1.0
+    distances = np.linalg.norm(places - places[-1], axis=1)[:-1]
+    assert distances.argmin() == 0
+    with pytest.raises(ValueError, match="row 0 of topics is all zero"):
+        topic_map(np.zeros((2, 3)))

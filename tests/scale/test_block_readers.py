@@ -105,6 +105,9 @@ def test_archives(tmp_path):
     sparse.save_npz(tmp_path / "0.npz", COUNTS[:9].tocsr())
     np.savez(tmp_path / "1.npz", X=COUNTS[9:].toarray())
     check(blocks.from_npz([tmp_path / "0.npz", tmp_path / "1.npz"]), COUNTS, portable=True)
+    for kind in ("coo", "csc", "dia"):  # SciPy saves each with other arrays
+        sparse.save_npz(tmp_path / f"{kind}.npz", COUNTS[:9].asformat(kind))
+        np.testing.assert_array_equal(blocks.from_npz(tmp_path / f"{kind}.npz")[0].toarray(), COUNTS[:9].toarray())
     np.savez(tmp_path / "2.npz", a=X, b=X)
     with pytest.raises(ValueError, match="holds the arrays a, b; save one array"):
         blocks.from_npz(tmp_path / "2.npz")[0]

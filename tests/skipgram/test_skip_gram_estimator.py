@@ -172,6 +172,8 @@ def test_similar_words_and_tables():
     similar = est.most_similar("w3", 5, NAMES)
     assert [word for word, _ in similar] == [f"w{v}" for v, _ in est.most_similar(3, 5)]
     assert all(1.0 + 1e-6 >= a[1] >= b[1] for a, b in pairwise(similar))
+    assert est.most_similar(["w3", "w0"], 5, NAMES) == [similar, est.most_similar("w0", 5, NAMES)]
+    assert est.most_similar(np.array([3]), 5) == [est.most_similar(3, 5)]
     assert len(est.most_similar(3, 1000, min_count=0)) == V - 1
     for word, message in (("nothing", "not in the vocabulary"), (V, "from 0 to 29"), ("w3", "feature_names")):
         with pytest.raises(ValueError, match=message):

@@ -133,7 +133,7 @@ def test_shifts_and_units_of_a_column_do_not_change_effects(documents, shift, sc
             np.testing.assert_allclose([scale * row[name] for name in ("estimate", "std")],
                                        [other[name] for name in ("estimate", "std")], rtol=1e-3)  # fmt: skip
         assert np.isfinite([row["std"], row["low"]]).all()
-    ((label, _),) = found._comparisons()
+    ((label, _),) = found.comparisons()
     first, last = label.removeprefix("x: ").split(" less ")
     assert float(first) > float(last)
 
@@ -175,9 +175,9 @@ def test_comparisons_of_numbers_leave_out_the_ends(documents, formula):
     model, X, _ = documents
     x = np.r_[2000.0, np.arange(N - 2) % 10 + 2010, 2030.0]
     found = estimate_effect(model, X, {"x": x}, formula, n_draws=2)
-    ((label, rows),) = found._comparisons()
+    ((label, rows),) = found.comparisons()
     assert label == "x: 2018 less 2010"
     assert rows == found.contrast({"x": [2018]}, {"x": [2010]})
     x = np.where(np.arange(N) < 3, 1.0, 0.0)
-    ((label, _),) = estimate_effect(model, X, {"x": x}, "x", n_draws=2)._comparisons()
+    ((label, _),) = estimate_effect(model, X, {"x": x}, "x", n_draws=2).comparisons()
     assert label == "x: 1 less 0"

@@ -9,10 +9,10 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.base import clone
 from sklearn.decomposition import LatentDirichletAllocation
 
-from sparsemix import SparseSCVB0LDA
+from sparsemix import CollapsedLDA, SparseGaussianMixture, SparseSCVB0LDA
 from sparsemix.datasets import make_bars, make_sparse_lda
 from sparsemix.metrics import align_topics, document_completion
-from sparsemix.topics import WordPrior, consensus_topics, fit_consensus
+from sparsemix.topics import WordPrior, consensus_topics, fit_consensus, match_topics, mean_of_fits
 from sparsemix.topics._edit.consensus import consensus_of, match, n_guided, roots, topic_stability
 
 
@@ -147,3 +147,37 @@ def test_wrong_estimators_and_numbers_of_runs_are_refused():
     for n_runs in (1, 2.5):
         with pytest.raises(ValueError, match=f"n_runs is {n_runs}; give the number of fits"):
             fit_consensus(SparseSCVB0LDA(3), X, n_runs=n_runs)
+
+
+def test_matched_topics_are_the_same_topics(known):
+    _, _, copies = known
+    found = match_topics(copies[0], copies)
+    np.testing.assert_array_equal(found.topics[0], np.arange(8))
+    np.testing.assert_allclose(found.likeness[0], 1.0)
+    assert found.likeness.max() <= 1.0
+    for copy, places, likeness in zip(copies, found.topics, found.likeness, strict=True):
+        theirs, alike = match(roots(copies[0]), roots(copy))
+        np.testing.assert_array_equal(places, theirs)
+        np.testing.assert_allclose(likeness, alike, rtol=1e-12)
+    np.testing.assert_allclose(found.likeness.mean(axis=0), topic_stability(copies[0], copies))
+    with pytest.raises(ValueError, match=r"others\[1\] has topics of shape \(8, 9\), model of \(8, 200\); give fits"):
+        match_topics(copies[0], [copies[1], copies[1][:, :9]])
+
+
+def test_the_mean_of_fits_changes_none_and_refuses_others():
+    X = make_bars(n_samples=100, random_state=0)[0]
+    start = CollapsedLDA(4, max_iter=2, tol=0.0, random_state=0).fit(X).components_
+    runs = [CollapsedLDA(4, max_iter=2, tol=0.0, random_state=s, init_params=start).fit(X) for s in range(2)]
+    before = [dict(vars(run)) for run in runs]
+    mean = mean_of_fits(runs)
+    assert [vars(run) for run in runs] == before
+    np.testing.assert_allclose(mean.components_, (runs[0].components_ + runs[1].components_) / 2, rtol=1e-6)
+    assert not hasattr(mean, "doc_topic_distribution_")
+    with pytest.raises(ValueError, match="models is empty; give one or more fits"):
+        mean_of_fits([])
+    with pytest.raises(TypeError, match=r"models\[1\] is a SparseSCVB0LDA, models\[0\] a CollapsedLDA; give"):
+        mean_of_fits([runs[0], SparseSCVB0LDA(4, max_iter=2, random_state=0).fit(X)])
+    with pytest.raises(TypeError, match=r"models\[0\] is a SparseGaussianMixture, whose topics cannot be changed"):
+        mean_of_fits([SparseGaussianMixture(2)])
+    with pytest.raises(ValueError, match=r"models\[1\] has topics of shape \(3, 25\), models\[0\] of \(4, 25\); give"):
+        mean_of_fits([runs[0], CollapsedLDA(3, max_iter=2, tol=0.0, random_state=0).fit(X)])

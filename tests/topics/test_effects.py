@@ -15,7 +15,7 @@ from scipy.stats import t as student
 
 from sparsemix import SparseSCVB0LDA
 from sparsemix._rows.threads import Workers
-from sparsemix.topics import TopicEffects, estimate_effect
+from sparsemix.topics import TopicEffects, check_formula, estimate_effect
 from sparsemix.topics._covariates.chain import Chain, Tokens, exposures, tables
 from sparsemix.topics._covariates.effects import Regression
 
@@ -403,7 +403,7 @@ def test_numbers_in_categories_have_levels_and_no_curve(estimated):
     values, is_curve = effects.design.points("code", 25)
     assert not is_curve
     assert sorted(values) == [2015, 2016, 2017]
-    assert [label for label, _ in effects._comparisons()] == ["code: 2016 less 2015", "code: 2017 less 2015"]
+    assert [label for label, _ in effects.comparisons()] == ["code: 2016 less 2015", "code: 2017 less 2015"]
 
 
 def test_texts_of_pandas_are_categories(estimated):
@@ -462,3 +462,19 @@ def test_plots_have_a_line_for_numbers_and_points_for_levels(estimated):
         plot_effect(effects, 1, "month")
     with pytest.raises(ValueError, match=r"topic is 1\.5; give an index from 0 to 3"):
         plot_effect(effects, 1.5, "year")
+
+
+def test_a_formula_is_checked_before_the_fit():
+    table = {"side": ["left", "right"] * 10, "year": np.arange(20), "same": np.arange(20) * 2}
+    assert check_formula("side + s(year)", table) == check_formula("side + s(year)") == ["side", "year"]
+    for formula, values, message in (
+        ("side +", None, "cannot be read"),
+        ("side + age", table, "table has no column 'age', which the formula names"),
+        ("year + same", table, "the column 'same' of the formula is constant or a combination"),
+        ("year", table | {"year": np.append(np.nan, np.arange(19))}, "column 'year' of table has no value in row 0"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            check_formula(formula, values)
+    side = ["left"] * 19 + ["right"]
+    with pytest.raises(ValueError, match="row 39 of table decides the coefficient"):
+        check_formula("side", table | {"side": side}, np.arange(20, 40))

@@ -2,6 +2,7 @@
 
 import numbers
 import warnings
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -12,6 +13,7 @@ from sparsemix._estimator.features import feature_dtype
 from sparsemix._estimator.input.forms import TYPES, floats_of, row_of, table_of, texts_named, without_index
 from sparsemix._rows.blocks import gathered, spans
 from sparsemix._rows.documents import canonical
+from sparsemix._typing import Array, RowsLike
 
 # Minimum of positive parameters: division by smaller ones overflows.
 SMALLEST_NUMBER = 1e-300
@@ -83,11 +85,44 @@ def validated(estimator, X, reset, dtype=TYPES, accept_sparse=False, own=False):
     return numbers
 
 
-def check_rows(estimator, X, reset, dtype=None, missing=False, own=False):
-    """Checked dense rows as float32 or float64, copied only for a conversion, or in their ``own`` type.
+def check_rows(
+    estimator: Any, X: RowsLike, reset: bool, dtype: Any = None, missing: bool = False, own: bool = False
+) -> Array:
+    """Checked dense rows as float32 or float64, copied only for a conversion.
 
-    Errors name the first row with NaN (unless values may be ``missing``), infinity, or a value whose square overflows
-    in ``dtype`` (None: that of the rows).
+    Parameters
+    ----------
+    estimator : estimator
+        It gets the number and the names of the features, or has them.
+    X : array-like of shape (n_samples, n_features)
+        Numbers, or a data frame.
+    reset : bool
+        Whether a fit begins; otherwise the features must be those of the fit.
+    dtype : dtype, default=None
+        Type in which squares of values must not overflow; None means that of the rows.
+    missing : bool, default=False
+        Whether values may be NaN.
+    own : bool, default=False
+        Whether rows of other types of numbers stay as they are.
+
+    Returns
+    -------
+    X : ndarray of shape (n_samples, n_features)
+
+    Raises
+    ------
+    ValueError
+        For NaN, infinity and extreme values, with the first such row, and for other features.
+
+    Examples
+    --------
+    >>> from sklearn.base import BaseEstimator
+    >>> from sparsemix.extend import check_rows
+    >>> estimator = BaseEstimator()
+    >>> check_rows(estimator, [[1, 2], [3, 4]], reset=True).dtype
+    dtype('float64')
+    >>> estimator.n_features_in_
+    2
     """
     X = validated(estimator, X, reset, (np.float64, np.float32), own=own)
     kind = feature_dtype(X)
@@ -310,7 +345,33 @@ def warn_of_light_weights(*weights):
         )
 
 
-def check_number(name, value):
-    """Raise unless a number of items is an integer of at least 1."""
+def check_number(name: str, value: Any) -> None:
+    """Raise unless a number of items is an integer of at least 1.
+
+    Parameters
+    ----------
+    name : str
+        Name of the argument, for the message.
+    value : object
+        Its value.
+
+    Returns
+    -------
+    nothing : None
+
+    Raises
+    ------
+    ValueError
+        For anything but a whole number above zero.
+
+    Examples
+    --------
+    >>> from sparsemix.extend import check_number
+    >>> check_number("n_topics", 3)
+    >>> check_number("n_topics", 0)
+    Traceback (most recent call last):
+    ...
+    ValueError: n_topics is 0; give a whole number above zero
+    """
     if not isinstance(value, numbers.Integral) or isinstance(value, (bool, np.bool_)) or value < 1:
         raise ValueError(f"{name} is {value!r}; give a whole number above zero")

@@ -93,7 +93,7 @@ def array_or_names(path):
         archive = np.load(file)
         if isinstance(archive, np.ndarray):
             return archive
-        if "indptr" in archive.files:
+        if "format" in archive.files:  # of any sparse matrix
             file.seek(0)
             return csr_of(sparse.load_npz(file), "the matrix")
         return archive[archive.files[0]] if len(archive.files) == 1 else archive.files

@@ -16,7 +16,7 @@ from sparsemix._rows.threads import Workers
 from sparsemix._typing import RowsLike, Seed, Weights
 from sparsemix.metrics._checks import check_share, check_token_list, first_part, read_counts, read_topics
 from sparsemix.topics._covariates.chain import Chain
-from sparsemix.topics._covariates.formula import Design
+from sparsemix.topics._covariates.formula import Design, read_formula
 
 # Steps of the chain before the first draw, and from one draw to the next.
 BURN_IN, THIN = 30, 1
@@ -130,6 +130,43 @@ def estimate_effect(
             if step >= BURN_IN and (step - BURN_IN) % THIN == THIN - 1:
                 regression.add(chain)
     return TopicEffects(design, np.array(regression.coefficients), np.array(regression.covariances), level)
+
+
+@plain_arguments
+def check_formula(formula: str, table: Any = None, row_numbers: Any = None) -> list[str]:
+    """Check a formula before a fit, and covariates for it, as :func:`estimate_effect` does after it.
+
+    Parameters
+    ----------
+    formula : str
+        As in ``estimate_effect``.
+    table : DataFrame of pandas or polars, table of Arrow, or dict of columns, default=None
+        The covariates; None checks the formula alone.
+    row_numbers : sequence of int, default=None
+        Numbers of the rows of the table in messages; None counts them from 0.
+
+    Returns
+    -------
+    names : list of str
+        The covariates that the formula reads, sorted.
+
+    Raises
+    ------
+    ImportError
+        If formulaic is not installed: ``pip install "sparsemix[formula]"``.
+    ValueError
+        For a formula that cannot be read, missing covariates, linearly dependent columns, and if a row decides a
+        coefficient alone.
+
+    Examples
+    --------
+    >>> from sparsemix.topics import check_formula
+    >>> check_formula("party + s(year)")
+    ['party', 'year']
+    """
+    if table is not None:
+        Regression(Design(formula, table, numbers=row_numbers))
+    return sorted(read_formula(formula)[1])
 
 
 def check_documents(model, X):
@@ -286,22 +323,44 @@ class TopicEffects:
             raise ValueError(f"topic is {topic!r}; give an index from 0 to {n_components - 1}")
         return topic
 
-    def _comparisons(self):
-        """A label and the rows of ``contrast`` for each level and the first one, and two quantiles of each number."""
+    def comparisons(self) -> list[tuple[str, list[dict[str, Any]]]]:
+        """Contrasts of the levels of each category and its first one, and of the quantiles of 90 and 10 % of numbers.
+
+        Returns
+        -------
+        comparisons : list of (str, list of dict)
+            A label, such as "party: left less right", and the result of ``contrast``; at most 30 levels of a category.
+        """
+        found = []
         for name in self.design.names:
             values, is_curve = self.design.points(name, 2)
             first, *later = self.design.inner(name) if is_curve else values
             for value in later[:MOST_LEVELS]:
                 label = f"{name}: {shown(value, first)} less {shown(first, value)}"
-                yield label, self.contrast({name: [value]}, {name: [first]})
+                found.append((label, self.contrast({name: [value]}, {name: [first]})))
+        return found
 
-    def _curves(self, n_points):
-        """The name of each number, its ends as texts, and what ``predict`` expects from one to the other."""
+    def curves(self, n_points: int = 25) -> list[tuple[str, list[str], Bunch]]:
+        """Expected proportions of all topics along each number of the formula.
+
+        Parameters
+        ----------
+        n_points : int, default=25
+            Number of points, from the smallest value of the documents to the largest one.
+
+        Returns
+        -------
+        curves : list of (str, list of str, Bunch)
+            Name of the number, both ends as texts, and the result of ``predict`` at the points.
+        """
+        check_number("n_points", n_points)
+        found = []
         for name in self.design.names:
             values, is_curve = self.design.points(name, n_points)
             if is_curve:
                 ends = values[0], values[-1]
-                yield name, [shown(*ends), shown(*reversed(ends))], self.predict({name: values})
+                found.append((name, [shown(*ends), shown(*reversed(ends))], self.predict({name: values})))
+        return found
 
     def _of_terms(self):
         """Means, standard errors and intervals of the coefficients of the columns as they are."""

@@ -1,5 +1,7 @@
 """Fits of several seeds, and a model of the mean statistics of fits that start from their consensus."""
 
+from collections.abc import Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -10,7 +12,7 @@ from sparsemix._estimator.base import seeded
 from sparsemix._estimator.parameters import plain_arguments
 from sparsemix._typing import RowsLike
 from sparsemix.topics._edit.consensus import consensus_of, n_guided, topic_stability
-from sparsemix.topics._edit.edited import check_topic_estimator, combined, edited, one_hot
+from sparsemix.topics._edit.edited import check_topic_estimator, check_topic_model, combined, edited, one_hot
 from sparsemix.topics._edit.join import averaged, without_samples
 
 # What a fit knows of its documents, which is larger than the topics.
@@ -96,6 +98,24 @@ def fit_consensus(estimator: Any, X: RowsLike, n_runs: int = 10, **fit_params: A
     return Bunch(estimator=final, stability=topic_stability(final.components_, runs, n_first), components=components)
 
 
+def checked_fits(models):
+    """Fitted models of one class and shape, as a list."""
+    models = list(models)
+    if not models:
+        raise ValueError("models is empty; give one or more fits")
+    for i, model in enumerate(models):
+        check_topic_model(model, f"models[{i}]")
+        if type(model) is not type(models[0]):
+            kinds = f"models[{i}] is a {type(model).__name__}, models[0] a {type(models[0]).__name__}"
+            raise TypeError(f"{kinds}; give fits of one class")
+        if model.components_.shape != models[0].components_.shape:
+            raise ValueError(
+                f"models[{i}] has topics of shape {model.components_.shape}, models[0] of "
+                f"{models[0].components_.shape}; give fits of one number of topics to the same words"
+            )
+    return models
+
+
 def without_documents(model):
     """A model, without what it knows of its documents, which can be larger than the topics."""
     for name in OF_DOCUMENTS:
@@ -103,8 +123,44 @@ def without_documents(model):
     return model
 
 
-def mean_of_fits(models):
-    """A fitted model of the mean statistics and priors of fits whose topics have the same numbers."""
+def mean_of_fits(models: Sequence[Any]) -> Any:
+    """A model of the mean statistics of fits whose topics have the same numbers, as fits from one consensus have.
+
+    Parameters
+    ----------
+    models : sequence of SparseSCVB0LDA, SparseLDA, CollapsedLDA or GibbsLDA
+        Fitted estimators of one class, with equal numbers of topics and words. They do not change.
+
+    Returns
+    -------
+    model : estimator
+        A fitted model, whose priors and statistics are means. ``history_``, ``n_iter_`` and ``stop_reason_`` are those
+        of the first one. It has no ``doc_topic_distribution_``, and of samples of GibbsLDA the mean only.
+
+    Raises
+    ------
+    ValueError
+        For no model, and for different shapes.
+    TypeError
+        For anything but topic models of documents of one class.
+
+    See Also
+    --------
+    fit_consensus : Makes the fits.
+
+    Examples
+    --------
+    >>> from sparsemix import SparseSCVB0LDA
+    >>> from sparsemix.datasets import make_bars
+    >>> from sparsemix.topics import consensus_topics, mean_of_fits
+    >>> X = make_bars(n_samples=200, random_state=0)[0]
+    >>> runs = [SparseSCVB0LDA(10, max_iter=5, random_state=seed).fit(X) for seed in range(3)]
+    >>> start = consensus_topics(runs).components
+    >>> mean = mean_of_fits([run.set_params(init_params=start).fit(X) for run in runs[:2]])
+    >>> mean.components_.shape
+    (10, 25)
+    """
+    models = [without_documents(copy(model)) for model in checked_fits(models)]
     (first, *_), share = models, 1.0 / len(models)
 
     def change(_):

@@ -83,6 +83,65 @@ def consensus_topics(models: Sequence[Any]) -> Any:
     return consensus_of(weights, max(map(n_guided, models)))
 
 
+@plain_arguments
+def match_topics(model: Any, others: Sequence[Any]) -> Any:
+    """Match the topics of a model one to one with those of other fits.
+
+    The sum of the Bhattacharyya coefficients is the largest possible one. Topics that a :class:`WordPrior` of ``model``
+    fixes or seeds match those of the same number.
+
+    Parameters
+    ----------
+    model : estimator or array of shape (n_components, n_words)
+        Fitted topic model, or nonnegative weights.
+    others : sequence of estimators or of arrays of shape (n_components, n_words)
+        Fits to the same words with the same number of topics.
+
+    Returns
+    -------
+    found : :class:`~sklearn.utils.Bunch`
+        With these attributes:
+
+        topics : ndarray of shape (n_others, n_components)
+            Number of the topic of each other fit that matches each topic of the model.
+        likeness : ndarray of shape (n_others, n_components)
+            Bhattacharyya coefficient of both: 1 for equal topics, 0 for topics without a common word. Means over the
+            fits tell how stable each topic is.
+
+    Raises
+    ------
+    ValueError
+        For topics of different shapes, and for weights that are negative or not finite.
+
+    See Also
+    --------
+    sparsemix.metrics.align_topics : Matches topics by their total variation distances.
+    consensus_topics : Averages matched topics.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sparsemix.topics import match_topics
+    >>> topics = np.array([[6.0, 3.0, 0.0], [0.0, 1.0, 8.0]])
+    >>> found = match_topics(topics, [topics[::-1]])
+    >>> found.topics, found.likeness.round(6)
+    (array([[1, 0]]), array([[1., 1.]]))
+    """
+    weights, others = read_topics(model, "model"), list(others)
+    shape = len(others), len(weights)
+    ours, places, likeness = roots(weights), np.empty(shape, dtype=np.int64), np.empty(shape)
+    for i, other in enumerate(others):
+        theirs = read_topics(other, f"others[{i}]")
+        if theirs.shape != weights.shape:
+            raise ValueError(
+                f"others[{i}] has topics of shape {theirs.shape}, model of {weights.shape}; give fits of one number of "
+                "topics to the same words"
+            )
+        places[i], alike = match(ours, roots(theirs), n_guided(model))
+        likeness[i] = np.minimum(alike, 1.0)
+    return Bunch(topics=places, likeness=likeness)
+
+
 def n_guided(model):
     """Number of the first topics of an estimator that a ``WordPrior`` fixes or seeds: they keep their numbers."""
     prior = getattr(model, "topic_word_prior", None)
