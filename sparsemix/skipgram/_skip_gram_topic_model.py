@@ -15,13 +15,15 @@ from sparsemix._estimator.absent import NO_BOUND, Absent
 from sparsemix._estimator.additive import Additive
 from sparsemix._estimator.base import published
 from sparsemix._estimator.input.checks import POSITIVE, STEP_SIZE, Several
+from sparsemix._estimator.input.forms import SEQUENCES
 from sparsemix._estimator.learning import OF_FIT, fit_rows, read
 from sparsemix._estimator.streams import absorb_rows, statistics_of
 from sparsemix._typing import ArrayLike, Folder, RowsLike, Seed, Weights
-from sparsemix.skipgram import _assemble
-from sparsemix.skipgram._predict import FittedSkipGram, SkipGramPredictMixin, warn_if_worse_than_unigrams
+from sparsemix.skipgram import _assemble, _predict
+from sparsemix.skipgram._predict import FittedSkipGram, warn_if_worse_than_unigrams
 from sparsemix.skipgram._recipe import SkipGramRecipe
 from sparsemix.topics._parameters import MINI_EPOCH, OF_STEPS
+from sparsemix.topics._predict import TopicPredictMixin
 
 ANNEALING = Several(
     Interval(numbers.Real, 0.0, None, closed="left"), POSITIVE, Interval(numbers.Real, 0.0, 1.0, closed="both")
@@ -40,7 +42,7 @@ def learns_by_steps(estimator):
 
 
 # Half of this file is the docstring, which is the manual of the class.
-class SkipGramTopicModel(SkipGramPredictMixin, Additive):
+class SkipGramTopicModel(TopicPredictMixin, Additive):
     """Topics and interpretable word vectors from word sequences: the mixed membership skip-gram topic model.
 
     Every word has a distribution over topics, and every topic a distribution over the words of its contexts ([1]_,
@@ -202,6 +204,13 @@ class SkipGramTopicModel(SkipGramPredictMixin, Additive):
         "input_step_size": STEP_SIZE,
     }
     lower_bound_, lower_bounds_ = Absent(NO_BOUND), Absent(NO_BOUND)
+    _takes = SEQUENCES
+    # What another file defines.
+    fit_transform, transform, transform_words = _predict.fit_transform, _predict.transform, _predict.transform_words
+    count_words, score, score_by_document = _predict.count_words, _predict.score, _predict.score_by_document
+    _visit, word_topics_, word_vectors_ = _predict._visit, _predict.word_topics_, _predict.word_vectors_
+    input_topic_prior_, most_similar, _known = _predict.input_topic_prior_, _predict.most_similar, _predict._known
+    word_topic_table, save_word_vectors = _predict.word_topic_table, _predict.save_word_vectors
     topic_names_ = Absent("only seeds in topic_word_prior of SparseSCVB0LDA and its siblings name topics")
 
     def __init__(
@@ -361,6 +370,12 @@ class SkipGramTopicModel(SkipGramPredictMixin, Additive):
 
     def _recipe(self):
         return SkipGramRecipe(self._params, self._table_dtype)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = True  # word numbers are not quantities
+        tags.transformer_tags.preserves_dtype = []  # word numbers have no precision: doc_topic is always float64
+        return tags
 
     # -- sweeps
 
