@@ -77,7 +77,7 @@ def check_has_words(model: Any, name: str, held: str | None) -> None:
     name : str
         Name of the argument, for messages.
     held : str or None
-        The attribute with the weights, such as "components_"; None if the estimator has none.
+        The attribute with the weights, such as ``"components_"``; None if the estimator has none.
 
     Returns
     -------
@@ -94,10 +94,9 @@ def check_has_words(model: Any, name: str, held: str | None) -> None:
     --------
     >>> from sparsemix import SparseSCVB0LDA
     >>> from sparsemix.extend import check_has_words
-    >>> check_has_words(SparseSCVB0LDA(2), "model", "components_")
-    Traceback (most recent call last):
-    ...
-    sklearn.exceptions.NotFittedError: model is a SparseSCVB0LDA without components_; call its fit first
+    >>> from sparsemix.datasets import make_bars
+    >>> X = make_bars(n_samples=50, random_state=0)[0]
+    >>> check_has_words(SparseSCVB0LDA(2, random_state=0).fit(X), "model", "components_")  # has words
     """
     if held is not None and hasattr(model, held):
         return

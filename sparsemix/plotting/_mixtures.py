@@ -102,8 +102,8 @@ def plot_mixture(
 def covariance_of(k, covariances, covariance_type, **_):
     """Covariance (2, 2) of component k, of any type."""
     if isinstance(covariances, tuple):  # of low rank
-        loadings, noise = covariances
-        return loadings[k].T @ loadings[k] + np.diag(noise[k])
+        loadings, variances = covariances
+        return loadings[k].T @ loadings[k] + np.diag(variances[k])
     one = covariances if covariance_type.startswith("tied") else covariances[k]
     return one if np.ndim(one) == 2 else one * np.eye(2)
 
