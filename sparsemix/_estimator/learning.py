@@ -65,16 +65,10 @@ class Recipe(Protocol):
     """From rows and parameters to plans, in the order of use.
 
     A frozen dataclass of the estimator's parameters ``params`` and of what the caller said of the rows. It has no base
-    class: who reads a recipe from top to bottom has read all that an estimator does to learn. ``numbers_go_on`` says
-    whether row numbers, which seed random numbers, continue from block to block of a stream; ``kept_as`` is the
-    attribute in which the estimator keeps what a stream remembers.
+    class: who reads a recipe from top to bottom has read all that an estimator does to learn.
     """
 
     params: Any
-    numbers_go_on: bool
-    kept_as: str
-
-    # -- rows
 
     def check(self, estimator, X, reset):
         """X as checked numbers; the estimator keeps the number and the names of its features."""
@@ -88,39 +82,49 @@ class Recipe(Protocol):
     def fingerprints(self, rows):
         """Fingerprints of all data that determine a fit; without the rows if these are None."""
 
-    def seen(self, model, rows, n_seen, fitted=None):
-        """Model and rows of a visit; ``fitted`` is the published state, if the model is its model."""
-
-    def memory(self, model, n_rows, first_row):
-        """An empty memory of rows between visits, or None."""
-
-    # -- plans
-
     def plan(self, rows, rng, workers, before=None):
         """The plan of a fit; ``before`` is the fitted state that a warm start continues."""
 
     def resumed(self, rows, saved, rng):
         """The plan of a fit that continues from the checkpoint ``saved``; ``rng`` is as ``plan`` gets it."""
 
-    def stream(self, rows, rng, workers):
-        """The plan of a stream, from its first block."""
-
-    def between(self, state, rows, workers):
-        """A ``StreamState`` as the next block should find it, and the rows of this block."""
-
-    # -- results
-
     def published(self, model, stats, about):
         """Attributes of the estimator after a fit: ``_fitted`` and others."""
-
-    def structure(self, fitted):
-        """Parameters that define the fitted model, with their values; a call that continues it refuses others."""
 
     def done(self, estimator, X):
         """Warn of a fit that is of no use; X as it was checked."""
 
 
-class BlockRecipe(Recipe, Protocol):
+class StreamRecipe(Recipe, Protocol):
+    """Recipe of an estimator with ``partial_fit``.
+
+    ``numbers_go_on`` says whether row numbers, which seed random numbers, continue from block to block; ``kept_as`` is
+    the attribute in which the estimator keeps what the stream remembers.
+    """
+
+    numbers_go_on: bool
+    kept_as: str
+
+    def structure(self, fitted):
+        """Parameters that define the fitted model, with their values; a call that continues it refuses others."""
+
+    def stream(self, rows, rng, workers):
+        """The plan of a stream, from its first block."""
+
+    def begun(self, plan, stats):
+        """The ``StreamState`` before the first block is counted, from its plan and the statistics after its epochs."""
+
+    def between(self, state, rows, workers):
+        """A ``StreamState`` as the next block should find it, and the rows of this block."""
+
+    def seen(self, model, rows, n_seen, fitted=None):
+        """Model and rows of a visit; ``fitted`` is the published state, if the model is its model."""
+
+    def memory(self, model, n_rows, first_row):
+        """An empty memory of rows between visits, or None."""
+
+
+class BlockRecipe(StreamRecipe, Protocol):
     """Recipe of an estimator that fits blocks of rows."""
 
     def refuse_blocks(self):
@@ -139,7 +143,7 @@ class BlockRecipe(Recipe, Protocol):
         """Rows of a step."""
 
     def moments(self, one, rows, workers):
-        """Statistics of a block under a model of one component."""
+        """Statistics of a block under a model of one component; asked of mixtures of Gaussians only."""
 
 
 # -- fits
@@ -197,6 +201,7 @@ def carry_out(plan, monitor, workers, observer=None, progress=None, saved=None):
         visit, memory = source.collect, source.memory
     if saved is not None:
         monitor.resume(saved["record"])
+        monitor.about = plan.about  # files of earlier versions lack some
         if saved["observer"] is not None:
             observer.resume(saved["observer"])
     last = () if progress is None else (Checkpoints(progress, memory, observer),)  # after all changes

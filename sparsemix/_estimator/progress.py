@@ -118,7 +118,7 @@ class Checkpoints(Hook):
 
 
 def make_monitor(estimator):
-    """The monitor of a new fit; ``_run`` adds schedule and observer."""
+    """The monitor of a new fit; ``carry_out`` adds schedule and observer."""
     params = estimator._params
     return Monitor(
         params.max_iter, params.tol, None, params.verbose, type(estimator).__name__,

@@ -41,7 +41,7 @@ from sparsemix.mixture._may import kinds_of, may, refuse_pairs
 
 @dataclass(frozen=True)
 class GaussianRecipe:
-    """See Recipe and BlockRecipe; with what the caller says of the rows in addition to their weights."""
+    """See BlockRecipe; with what the caller says of the rows in addition to their weights."""
 
     params: Any
     labels: Any = None
@@ -110,8 +110,8 @@ class GaussianRecipe:
         if rows.observation.labelled:
             if model.owners is None:
                 raise ValueError(
-                    "labels were given to a mixture that was fitted without labels; call fit, or give labels to the "
-                    "first call of partial_fit"
+                    "labels were given to a mixture that was fitted without labels; call fit with warm_start=False, or "
+                    "give labels to the first call of partial_fit"
                 )
             rows.number(model.classes)
         return rows
@@ -253,7 +253,11 @@ class GaussianRecipe:
 
 
 def values_of(X, sample_weight, part):
-    """Rows of positive weight, without what is said of them."""
+    """Rows of positive weight, without what is said of them.
+
+    Their ``observation`` tells missing values, which change the initialisation (``SEEDS`` and ``GAUSSIANS_OF`` in
+    ``_assemble.py``) and the tables and sums of the model (``TABLES`` in ``_models/mixture/model.py``).
+    """
     X, sample_weight, kept = of_positive_weight(X, sample_weight, part)
     rows = Rows(X, sample_weight)
     rows.kept = kept

@@ -16,7 +16,7 @@ FIRST_PASSES = 5
 
 @dataclass(frozen=True)
 class SkipGramRecipe:
-    """See Recipe; ``dtype`` is that of the tables, ``n_epochs`` the number of epochs of an earlier fit."""
+    """See StreamRecipe; ``dtype`` is that of the tables, ``n_epochs`` the number of epochs of an earlier fit."""
 
     params: Any
     dtype: Any

@@ -19,6 +19,7 @@ from sparsemix._models.topics.covariates.regression_model import RegressionModel
 from sparsemix._models.topics.token_topics import TokenTopics
 from sparsemix.topics import merge_topics
 from sparsemix.topics._collapsed import plan
+from sparsemix.topics._covariates import recipe
 from sparsemix.topics._covariates.recipe import RegressionRecipe
 
 K, V, N = 4, 60, 800
@@ -317,3 +318,16 @@ def test_covariates_in_the_place_of_y_are_refused():
         dmr.fit(X, COVARIATES)
     with pytest.raises(ValueError, match="give covariates by their name"):
         dmr.fit(X, covariates=COVARIATES).score(X, COVARIATES)
+
+
+def test_checkpoints_of_earlier_versions_lack_the_units(tmp_path, monkeypatch):
+    """The rows have them; coefficients of another fit before do not lend theirs."""
+    with monkeypatch.context() as patch:
+        patch.setattr(recipe, "units", lambda _: {})
+        SparseDMR(K, max_iter=6, random_state=0).fit(X, covariates=COVARIATES, checkpoint=tmp_path)
+    whole = SparseDMR(K, max_iter=6, random_state=0).fit(X, covariates=COVARIATES)
+    before = SparseDMR(K, max_iter=6, random_state=0).fit(X, covariates=1000.0 * COVARIATES + 7.0)
+    for est in (SparseDMR(K, max_iter=6, random_state=0), before):
+        est.fit(X, covariates=COVARIATES, checkpoint=tmp_path)
+        np.testing.assert_array_equal(est.coef_, whole.coef_)
+        np.testing.assert_array_equal(est.prior_of(COVARIATES[:3]), whole.prior_of(COVARIATES[:3]))

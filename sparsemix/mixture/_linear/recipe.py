@@ -27,7 +27,7 @@ LINEAR_CONSTRAINTS = CONSTRAINTS | {"init_params": [StrOptions(set(SEEDINGS)), "
 
 @dataclass(frozen=True)
 class LinearRecipe:
-    """See Recipe and BlockRecipe; ``likelihood`` is ``Directions``, ``Words`` or ``Flags``."""
+    """See BlockRecipe; ``likelihood`` is ``Directions``, ``Words`` or ``Flags``."""
 
     params: Any
     likelihood: Any
@@ -159,6 +159,3 @@ class LinearRecipe:
 
     def step_rows(self, rows, survey):  # noqa: ARG002
         return _plan.rows_of_batch(self.params, survey.n_rows)
-
-    def moments(self, one, rows, workers):  # noqa: ARG002
-        return None

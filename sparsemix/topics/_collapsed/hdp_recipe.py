@@ -5,7 +5,7 @@ import warnings
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count, takewhile
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -14,7 +14,6 @@ from sparsemix._estimator.input.checks import check_counts
 from sparsemix._estimator.learning import carry_out
 from sparsemix._models.topics.hdp_model import HDPModel
 from sparsemix._rows.documents import canonical
-from sparsemix.topics import _plan
 from sparsemix.topics._assemble import weighted_documents
 from sparsemix.topics._collapsed import assemble_stochastic as assemble
 from sparsemix.topics._collapsed import plan
@@ -49,7 +48,6 @@ class HDPRecipe:
     dtype: Any
     validation: Any = None
     monitor: Any = None
-    kept_as: ClassVar = "_first_documents"
 
     # -- rows
 
@@ -152,9 +150,6 @@ class HDPRecipe:
 
     def published(self, model, stats, about):
         return {"_fitted": FittedCounts(model, stats), **about}
-
-    def structure(self, fitted):
-        return _plan.structure_of(fitted)
 
     def done(self, estimator, X):
         warn_if_worse_than_unigrams(estimator, X, estimator.n_iter_, REMEDY)

@@ -16,7 +16,7 @@ REMEDY = "lower n_components"
 
 @dataclass(frozen=True)
 class CollapsedRecipe:
-    """See Recipe and BlockRecipe; ``dtype`` is that of the tables, ``validation`` are documents held out, or None."""
+    """See BlockRecipe; ``dtype`` is that of the tables, ``validation`` are documents held out, or None."""
 
     params: Any
     dtype: Any

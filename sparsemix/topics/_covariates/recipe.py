@@ -3,7 +3,7 @@
 import warnings
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -11,7 +11,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sparsemix._engine.loop import Hook
 from sparsemix._estimator.input.checks import check_counts
 from sparsemix._models.topics.covariates.regression_model import DocumentCovariates, RegressionModel
-from sparsemix.topics import _plan
 from sparsemix.topics._assemble import weighted_documents
 from sparsemix.topics._collapsed import assemble_stochastic as assemble
 from sparsemix.topics._collapsed import plan
@@ -37,7 +36,6 @@ class RegressionRecipe:
     dtype: Any
     covariates: Any = None
     validation: Any = None
-    kept_as: ClassVar = "_first_documents"
 
     # -- rows
 
@@ -84,9 +82,6 @@ class RegressionRecipe:
 
     def published(self, model, stats, about):
         return {"_fitted": FittedCounts(model, stats), **about}
-
-    def structure(self, fitted):
-        return _plan.structure_of(fitted)
 
     def done(self, estimator, X):
         warn_if_worse_than_unigrams(estimator, X, estimator.n_iter_, REMEDY)

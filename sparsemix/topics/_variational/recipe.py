@@ -17,7 +17,7 @@ REMEDY = "use SparseSCVB0LDA, whose inference suits short documents, or lower n_
 
 @dataclass(frozen=True)
 class VariationalRecipe:
-    """See Recipe and BlockRecipe; ``dtype`` is that of the tables."""
+    """See BlockRecipe; ``dtype`` is that of the tables."""
 
     params: Any
     dtype: Any
