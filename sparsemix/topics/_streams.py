@@ -1,14 +1,16 @@
 """Methods of topic estimators that learn from blocks of a stream; their classes assign them."""
 
-from typing import Any, Self
+from typing import Any
 
 from sparsemix._compat import _fit_context
 from sparsemix._estimator.streams import absorb_rows, statistics_of
-from sparsemix._typing import RowsLike, Weights
+from sparsemix._typing import Estimator, RowsLike, Weights
 
 
 @_fit_context(prefer_skip_nested_validation=True)
-def partial_fit(self, X: RowsLike, y: object = None, sample_weight: Weights = None) -> Self:  # noqa: ARG001
+def partial_fit(
+    self: Estimator, X: RowsLike, y: object = None, sample_weight: Weights = None  # noqa: ARG001
+) -> Estimator:
     """Update the topics with a block of a stream.
 
     With ``total_samples=None`` all documents have equal weight, in any order: the statistics are the sum over all
