@@ -35,7 +35,7 @@ class Plan:
     stats : SufficientStatistics
         Before the first epoch; of the mass of all rows.
     schedule : Schedule or None
-        None for a stream that has no epochs over its first block.
+        None: an epoch over the first block of a stream is one step.
     hooks : tuple of Hook
         What acts between epochs. They are made again when a fit continues from a checkpoint, so that no state of theirs
         may outlive an epoch.
@@ -214,13 +214,13 @@ def carry_out(plan, monitor, workers, observer=None, progress=None, saved=None):
         plan.finish(monitor, workers)
 
 
-def resumed_rows(rows, source, saved):
-    """Rows of a fit that continues from a checkpoint, with their memory, in the form that the model reads."""
+def plan_of_checkpoint(rows, source, saved):
+    """The plan that a checkpoint holds, for rows in the form that its model reads; without what is made again."""
     if source is None:
         rows.memory = saved["memory"]
     else:
         rows.source = source
-    return rows
+    return Plan(rows, saved["model"], saved["stats"], saved["schedule"], about=saved["record"]["about"])
 
 
 # -- results

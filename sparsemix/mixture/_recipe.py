@@ -8,7 +8,7 @@ import numpy as np
 from sparsemix._engine.rounds.sample import SampledRows
 from sparsemix._estimator import features
 from sparsemix._estimator.input.checks import check_rows, of_positive_weight
-from sparsemix._estimator.learning import Plan, resumed_rows
+from sparsemix._estimator.learning import Plan, plan_of_checkpoint
 from sparsemix._estimator.progress import fingerprint
 from sparsemix._estimator.streams import StreamState
 from sparsemix._heuristics.mixture.births import Births, Recent, late_births
@@ -138,10 +138,8 @@ class GaussianRecipe:
         return Plan(rows, model, stats, schedule, self._hooks(rows, model), about)
 
     def resumed(self, rows, saved, rng):  # noqa: ARG002
-        model = saved["model"]
-        rows = resumed_rows(self._in_form(model, rows), rows.source, saved)
-        hooks = self._hooks(rows, model)
-        return Plan(rows, model, saved["stats"], saved["schedule"], hooks, saved["record"]["about"])
+        made = plan_of_checkpoint(self._in_form(saved["model"], rows), rows.source, saved)
+        return replace(made, hooks=self._hooks(made.rows, made.model))
 
     def stream(self, rows, rng, workers):
         self._check_enough(rows, "give the first call of partial_fit at least n_components rows")

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from sparsemix._estimator.learning import Plan, resumed_rows
+from sparsemix._estimator.learning import Plan, plan_of_checkpoint
 from sparsemix._estimator.progress import fingerprint
 from sparsemix._estimator.streams import StreamState
 from sparsemix.skipgram import _assemble
@@ -66,8 +66,7 @@ class SkipGramRecipe:
         return Plan(documents, model, stats, _assemble.make_schedule(params, documents, rng, stats))
 
     def resumed(self, documents, saved, rng):  # noqa: ARG002
-        documents = resumed_rows(documents, documents.source, saved)
-        return Plan(documents, saved["model"], saved["stats"], saved["schedule"], about=saved["record"]["about"])
+        return plan_of_checkpoint(documents, documents.source, saved)
 
     def stream(self, documents, rng, workers):  # noqa: ARG002
         params = self.params

@@ -7,7 +7,7 @@ import numpy as np
 
 from sparsemix._compat import StrOptions
 from sparsemix._estimator.input.checks import of_positive_weight
-from sparsemix._estimator.learning import Plan, resumed_rows
+from sparsemix._estimator.learning import Plan, plan_of_checkpoint
 from sparsemix._estimator.progress import fingerprint
 from sparsemix._estimator.streams import StreamState
 from sparsemix._heuristics.mixture.births import Recent
@@ -76,9 +76,8 @@ class LinearRecipe:
         return Plan(rows, altered(model, search=search), stats, schedule)
 
     def resumed(self, rows, saved, rng):  # noqa: ARG002
-        model, source = saved["model"], rows.source
-        rows = resumed_rows(self.seen(model, rows, 0)[1], source, saved)
-        return Plan(rows, model, saved["stats"], saved["schedule"], about=saved["record"]["about"])
+        source = rows.source
+        return plan_of_checkpoint(self.seen(saved["model"], rows, 0)[1], source, saved)
 
     def stream(self, rows, rng, workers):
         self._check_enough(rows, "give the first call of partial_fit at least n_components rows")

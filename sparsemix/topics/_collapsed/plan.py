@@ -7,7 +7,7 @@ import numpy as np
 
 from sparsemix._engine.schedules import MiniEpochs
 from sparsemix._estimator.input.checks import check_counts
-from sparsemix._estimator.learning import Plan, resumed_rows
+from sparsemix._estimator.learning import Plan, plan_of_checkpoint
 from sparsemix._estimator.progress import fingerprint
 from sparsemix.topics import _plan, _stopping
 from sparsemix.topics._assemble import with_prior
@@ -101,12 +101,10 @@ def plan_of_fit(params, model, documents, rng, workers, judge=None, before=None)
 def resumed_plan(params, documents, saved, judge):
     """The plan of a fit that continues from a checkpoint, maybe with another ``max_iter``."""
     schedule, max_iter = saved["schedule"], epochs(params, documents, judge)
-    documents = resumed_rows(documents, documents.source, saved)
     averages = getattr(schedule, "epoch", 0) - 1 >= getattr(schedule, "last_warm", np.inf)  # a whole epoch
     if not (judge is not None and params.early_stopping and averages):  # scores have decided when to average
         assemble.move_last_passes(schedule, averaged_of(params, max_iter, documents), max_iter)
-    about = saved["record"]["about"]
-    plan = Plan(documents, saved["model"], saved["stats"], schedule, about=about, max_iter=max_iter, judge=judge)
+    plan = replace(plan_of_checkpoint(documents, documents.source, saved), max_iter=max_iter, judge=judge)
     if getattr(schedule, "n_unseen", 0):
         return replace(plan, hooks=(UnseenDocuments(),))
     return plan if averages else with_unseen(params, plan, max_iter)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from sparsemix._estimator.input.checks import check_counts
-from sparsemix._estimator.learning import Plan, resumed_rows
+from sparsemix._estimator.learning import Plan, plan_of_checkpoint
 from sparsemix._estimator.progress import fingerprint
 from sparsemix.topics import _plan
 from sparsemix.topics._assemble import weighted_documents, with_prior
@@ -64,8 +64,7 @@ class VariationalRecipe:
         return assemble.make_model(self.params, n_words, self.dtype)
 
     def resumed(self, documents, saved, rng):  # noqa: ARG002
-        documents = resumed_rows(documents, documents.source, saved)
-        return Plan(documents, saved["model"], saved["stats"], saved["schedule"], about=saved["record"]["about"])
+        return plan_of_checkpoint(documents, documents.source, saved)
 
     def stream(self, documents, rng, workers):
         params, model = self.params, self.model(documents.X.shape[1])
