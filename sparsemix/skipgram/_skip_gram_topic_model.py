@@ -15,7 +15,6 @@ from sparsemix._estimator.absent import NO_BOUND, Absent
 from sparsemix._estimator.additive import Additive
 from sparsemix._estimator.base import published
 from sparsemix._estimator.input.checks import POSITIVE, STEP_SIZE, Several
-from sparsemix._estimator.input.forms import SEQUENCES
 from sparsemix._estimator.learning import OF_FIT, fit_rows, read
 from sparsemix._estimator.streams import absorb_rows, statistics_of
 from sparsemix._typing import ArrayLike, Folder, RowsLike, Seed, Weights
@@ -204,7 +203,7 @@ class SkipGramTopicModel(TopicPredictMixin, Additive):
         "input_step_size": STEP_SIZE,
     }
     lower_bound_, lower_bounds_ = Absent(NO_BOUND), Absent(NO_BOUND)
-    _takes = SEQUENCES
+    _takes = "numbers of words; make them with sparsemix.skipgram.TokenSequences().fit_transform(texts)"
     # What another file defines.
     fit_transform, transform, transform_words = _predict.fit_transform, _predict.transform, _predict.transform_words
     count_words, score, score_by_document = _predict.count_words, _predict.score, _predict.score_by_document

@@ -31,7 +31,6 @@ NUMBERS_OR_COUNTS = (
     "rows of numbers or counts of words; encode categories with sklearn.preprocessing.OneHotEncoder, and count words "
     "of texts with sklearn.feature_extraction.text.CountVectorizer"
 )
-SEQUENCES = "numbers of words; make them with sparsemix.skipgram.TokenSequences().fit_transform(texts)"
 # Characters of a text that an error quotes.
 QUOTED = 30
 # How to make a matrix of compressed arrays, the axis of its indices, and what its lines and indices are.
