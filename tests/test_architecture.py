@@ -285,8 +285,7 @@ def sections(value):
 
 def test_all_names_exist():
     assert "SparseGaussianMixture" in PUBLIC
-    for name in ("sparsemix", "sparsemix.clusters", "sparsemix.mixture", "sparsemix.skipgram",
-                 "sparsemix.topics"):  # fmt: skip
+    for name in ("sparsemix", *(f"sparsemix.{place}" for place in sparsemix.PLACES)):
         module = importlib.import_module(name)
         assert len(set(module.__all__)) == len(module.__all__)
         assert all(hasattr(module, attribute) for attribute in module.__all__)

@@ -20,6 +20,8 @@ from sparsemix._models.topics import sweep_models
 
 BURN_IN = 100
 N_BATCHES = 25
+# Priors of topics over documents and of words over topics.
+ALPHA, BETA = np.array([0.6, 1.2]), 0.5
 
 
 def states_of(monkeypatch, kind, est, rows):
@@ -57,7 +59,6 @@ def deviation(states, expected):
 
 TEXTS = [[0, 1, 0], [2, 0]]
 WINDOW, V = 1, 3
-ALPHA, BETA = np.array([0.6, 1.2]), 0.5
 
 
 def skip_gram(monkeypatch, inference, n_samples=1, temperature=1.0, max_iter=5000):

@@ -20,6 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from estimator_cases import CASES
 from fitted import readings, said
+from plans import takes_blocks
 
 from sparsemix import blocks, metrics
 from sparsemix._kernels.vectors import _simd
@@ -56,7 +57,7 @@ def use(case):
         said(stream, rows)
     if case.can("update_from_stats"):
         est.update_from_stats(est.expected_stats(rows))
-    if case.can("update_from_stats") and type(est).__name__ != "SkipGramTopicModel":
+    if takes_blocks(est):
         parts = [rows[:30], rows[30:]]
         with contextlib.suppress(ValueError):  # what blocks do not have, which it says
             readings(blocks.fit(case.make(), parts), rows)
