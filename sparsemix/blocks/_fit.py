@@ -140,8 +140,6 @@ INSTEAD = {
     "CollapsedLDA": "SparseSCVB0LDA",
     "GibbsLDA": "SparseSCVB0LDA",
     "GibbsNGGPMixture": "StreamingNGGPMixture and its partial_fit, block after block",
-    "StreamingNGGPMixture": "its partial_fit, block after block",
-    "SkipGramTopicModel": "its partial_fit, block after block",
 }
 
 
@@ -160,5 +158,6 @@ def check_estimator(estimator):
     name = type(estimator).__name__
     if not isinstance(estimator, Additive) or not hasattr(estimator._recipe(), "refuse_blocks"):
         instead = next((INSTEAD[cls.__name__] for cls in type(estimator).__mro__ if cls.__name__ in INSTEAD), None)
-        remedy = "a mixture, SparseLDA or SparseSCVB0LDA" if instead is None else instead
+        stream = "its partial_fit, block after block" if hasattr(type(estimator), "partial_fit") else None
+        remedy = instead or stream or "a mixture, SparseLDA or SparseSCVB0LDA"
         raise TypeError(f"{name} cannot be fitted to blocks, because its statistics cannot be added; use {remedy}")

@@ -221,7 +221,7 @@ def number_of_runs(options, corpus):
     if options.runs is not None:
         return options.runs, "one run was asked for"
     if options.estimator in IN_ORDER or options.seconds is not None or options.checkpoint is not None:
-        return 1, "one run with --checkpoint, --seconds and SkipGramTopicModel"
+        return 1, f"one run with --checkpoint, --seconds and {' and '.join(IN_ORDER)}"
     if corpus.folder is not None or corpus.counts.sum(dtype=np.float64) > MOST_TOKENS:
         return 1, f"more than {MOST_TOKENS:,} words"
     return RUNS, ""
