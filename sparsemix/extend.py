@@ -18,11 +18,11 @@ model that belong to no topic in particular, for any estimator with ``components
 (3,)
 
 A likelihood of mixtures that is linear in the row, as that of exponential distributions, is a ``LinearFamily`` with
-its sums, updates and bound, and an object with rows and checks that ``LinearRecipe`` takes. An estimator that returns
-this recipe from ``_recipe`` and subclasses ``MixtureEstimator`` has ``fit``, ``partial_fit``, fits over blocks and
-predictions. ``tests/release/test_own_likelihood.py`` is a complete example. Another kind of model needs another
-``Recipe``, whose plans ``fit_rows`` runs. Checkpoints store classes of this package only. These names are for
-developers: the page of the architecture documents their methods, and ``__all__`` leaves them out.
+its sums, updates and bound, and a ``Likelihood`` with rows and checks. An estimator that returns its ``LinearRecipe``
+from ``_recipe`` and subclasses ``MixtureEstimator`` has ``fit``, ``partial_fit``, fits over blocks and predictions.
+``tests/release/test_own_likelihood.py`` is a complete example. Another kind of model needs another ``Recipe``, whose
+plans ``fit_rows`` runs. Checkpoints store classes of this package only. These names are for developers: the page of
+the architecture documents their methods, and ``__all__`` leaves them out.
 """
 
 from sparsemix._estimator.input.checks import check_counts as check_counts
@@ -40,6 +40,7 @@ from sparsemix.metrics._checks import check_has_words, read_counts, read_topics
 from sparsemix.metrics._typical import Typical, shares_of
 from sparsemix.mixture._estimator import MixtureEstimator as MixtureEstimator
 from sparsemix.mixture._linear._rows import SparseDocuments as SparseDocuments
+from sparsemix.mixture._linear.likelihoods import Likelihood as Likelihood
 from sparsemix.mixture._linear.recipe import LINEAR_CONSTRAINTS as LINEAR_CONSTRAINTS
 from sparsemix.mixture._linear.recipe import LinearRecipe as LinearRecipe
 from sparsemix.skipgram._input import check_sequences

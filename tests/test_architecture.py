@@ -41,7 +41,8 @@ APPLICATIONS = ("plotting", "texts")
 ROOT_OF_ALL = ("sparsemix._typing", "sparsemix._version")
 # Names of variables that hold models.
 MODELS = {"model", "learner", "evidence_model", "plain", "one", "hard", "exact", "search"}
-ROOT_MODULES = {"__init__.py", "__main__.py", "_commands.py", "_compat.py", "_typing.py", "_version.py", "extend.py"}
+MOVED = {"_commands.py", "_report.py"}  # names in files of earlier versions
+ROOT_MODULES = {"__init__.py", "__main__.py", "_compat.py", "_typing.py", "_version.py", "extend.py"} | MOVED
 # Base classes of an estimator that are part of the package.
 MOST_BASES = 3
 # Arguments of a kernel.

@@ -2,10 +2,8 @@
 
 import csv
 import gzip
-import importlib
 import json
 import os
-import pickle
 import re
 import subprocess
 import sys
@@ -690,10 +688,3 @@ def test_the_demo_ends_by_an_interrupt_in_one_line(monkeypatch, capsys):
         main(["demo", "--only", "topics"])
     assert caught.value.code == 130
     assert capsys.readouterr().err == "sparsemix demo: interrupted\n"
-
-
-@pytest.mark.parametrize("name", ["vectorizers\ncleaned_lower", "tokens\nAnalyzer", "tokens\nTokenizer"])
-def test_models_of_earlier_versions_name_modules_that_have_moved(name):
-    module, _, attribute = name.partition("\n")
-    found = pickle.loads(f"csparsemix._commands.reading.words.{name}\n.".encode())
-    assert found is getattr(importlib.import_module(f"sparsemix.texts._reading.words.{module}"), attribute)

@@ -2,7 +2,7 @@
 
 import warnings
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from scipy import sparse
@@ -26,6 +26,34 @@ SPREAD = 0.5
 # If one minus the length of the mean direction is less than this times n_features, all rows together have a
 # concentration of about 1e6. That is the largest concentration of a component, so no component could be narrower.
 NARROW = 5e-7
+
+
+class Likelihood(Protocol):
+    """What a ``LinearRecipe`` needs of a likelihood; x . eta_k + c_k is the log density of row x in component k.
+
+    Terms of the row alone, such as -sum(log(x!)) of counts, may be left out: bounds and scores then lack them.
+    """
+
+    def check(self, estimator, X, reset):
+        """X as checked numbers; with ``reset`` the estimator stores the number and the names of its features."""
+
+    def refuse(self, X, kept):
+        """Raise for rows that have no density; X are the rows ``kept`` of those given (None: all)."""
+
+    def rows(self, X, sample_weight):
+        """Rows as learning reads them, such as ``SparseDocuments``; ``total()`` is their weighted sum."""
+
+    def exact_rows(self, X):
+        """Rows as predictions read them, in double precision."""
+
+    def check_information(self, rows):
+        """Raise if no row tells anything."""
+
+    def family(self, params, rows):
+        """The ``LinearFamily``, with the prior that follows from parameters and rows."""
+
+    def sums(self, means, rows):
+        """Sums (K, D) of one row in each component with given means, checked."""
 
 
 @dataclass(frozen=True)

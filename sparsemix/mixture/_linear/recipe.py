@@ -27,7 +27,10 @@ LINEAR_CONSTRAINTS = CONSTRAINTS | {"init_params": [StrOptions(set(SEEDINGS)), "
 
 @dataclass(frozen=True)
 class LinearRecipe:
-    """See BlockRecipe; ``likelihood`` is ``Directions``, ``Words`` or ``Flags``."""
+    """See BlockRecipe; ``likelihood`` is a ``Likelihood``.
+
+    Its estimator has ``_fixed_params["first_epochs"]``: by inference, the number of online epochs before learning.
+    """
 
     params: Any
     likelihood: Any

@@ -164,7 +164,8 @@ def mean_of_fits(models: Sequence[Any]) -> Any:
     (first, *_), share = models, 1.0 / len(models)
 
     def change(_):
-        same = one_hot(np.arange(first.n_components), first.n_components)
+        n_components = first._fitted.model.n_components
+        same = one_hot(np.arange(n_components), n_components)
         (stats, priors), *others = (combined(model._fitted, same) for model in models)
         stats.scale(share)
         for i, (more, more_priors) in enumerate(others, 2):
