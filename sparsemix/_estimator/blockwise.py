@@ -105,7 +105,8 @@ class Job:
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self.estimator, name):
                 setattr(shell, name, getattr(self.estimator, name))
-        recipe = replace(self.recipe, params=shell._params)
+        held_out = {"validation": None} if hasattr(self.recipe, "validation") else {}  # scored in this process alone
+        recipe = replace(self.recipe, params=shell._params, **held_out)
         bare = {"estimator": shell, "recipe": recipe, "_last": (None, None), "data": None, "sample_weight": None}
         return vars(self) | bare
 

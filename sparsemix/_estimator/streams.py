@@ -52,8 +52,10 @@ def absorb_rows(estimator, recipe, X, sample_weight):
         if first:
             state, about = begin_stream(recipe, rows, workers)
             vars(estimator).update(state.attributes(recipe) | about)
+        else:
+            state = StreamState.of(estimator, recipe)
         if rows.informative:  # rows without information should not discount earlier rows
-            state, rows = recipe.between(StreamState.of(estimator, recipe), rows, workers)
+            state, rows = recipe.between(state, rows, workers)
             vars(estimator).pop(recipe.kept_as, None)
             vars(estimator).update(state.attributes(recipe))
             new = visited(recipe, state.fitted, rows, workers, state.n_seen)

@@ -9,9 +9,7 @@ from sparsemix._estimator.streams import StreamState
 from sparsemix.skipgram import _assemble
 from sparsemix.skipgram._input import check_sequences
 from sparsemix.skipgram._predict import FittedSkipGram, warn_if_worse_than_unigrams
-
-# Epochs over the first block of a stream before it is counted; no later call sees this block.
-FIRST_PASSES = 5
+from sparsemix.topics._plan import FIRST_PASSES
 
 
 @dataclass(frozen=True)

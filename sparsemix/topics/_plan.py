@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from sparsemix._engine.rounds.sample import SampledDocuments
 from sparsemix._estimator.absent import check_continues
-from sparsemix._estimator.streams import StreamState, begin_stream
+from sparsemix._estimator.streams import StreamState, begin_stream, times_of
 from sparsemix._rows.documents import FirstDocuments
 from sparsemix.topics import _start
 
@@ -30,7 +30,7 @@ def continued(params, model, fitted, documents):
 
 def times_of_block(params, documents):
     """Ratio of the corpus to the first block of a stream."""
-    return 1.0 if params.total_samples is None else params.total_samples / documents.mass
+    return 1.0 if params.total_samples is None else times_of(params, documents.mass)
 
 
 def first_state(params, fitted, documents):

@@ -103,7 +103,6 @@ class Words:
     """Documents as word counts, multinomial."""
 
     dtype: Any = np.float32  # of tables; tests set float64 for exact comparison
-    name: str = "SparseMultinomialMixture"
 
     def check(self, estimator, X, reset):
         return check_counts(estimator, X, reset)
@@ -136,7 +135,6 @@ class Flags:
     """Rows of yes and no, Bernoulli; NaN is a lost answer."""
 
     dtype: Any = np.float32
-    name: str = "SparseBernoulliMixture"
 
     def check(self, estimator, X, reset):
         return check_binary(estimator, X, reset, estimator._params.binarize)

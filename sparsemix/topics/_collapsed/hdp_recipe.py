@@ -55,7 +55,7 @@ class HDPRecipe:
         return check_counts(estimator, X, reset=reset)
 
     def prepared(self, estimator):
-        return replace(self, validation=plan.checked_validation(self.params, self.validation, estimator))
+        return replace(self, validation=plan.checked_validation(self.validation, estimator))
 
     def rows(self, X, sample_weight, part=False):
         return weighted_documents(X, sample_weight, self.dtype, part)

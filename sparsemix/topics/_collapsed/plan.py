@@ -24,10 +24,9 @@ def evaluates(params, validation):
     return params.early_stopping is True or validation is not None
 
 
-def checked_validation(params, validation, estimator):
+def checked_validation(validation, estimator):
     """Counts of the documents held out; None if there are none."""
-    given = validation is not None and evaluates(params, validation)
-    return check_counts(estimator, validation, reset=False) if given else None
+    return None if validation is None else check_counts(estimator, validation, reset=False)
 
 
 def fingerprints_of(documents, *others):

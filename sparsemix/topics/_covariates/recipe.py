@@ -47,7 +47,7 @@ class RegressionRecipe:
         return X
 
     def prepared(self, estimator):
-        return replace(self, validation=plan.checked_validation(self.params, self.validation, estimator))
+        return replace(self, validation=plan.checked_validation(self.validation, estimator))
 
     def rows(self, X, sample_weight, part=False):
         documents = weighted_documents(X, sample_weight, self.dtype, part)
