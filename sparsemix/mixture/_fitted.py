@@ -9,8 +9,9 @@ from scipy.special import expit, logit
 from sparsemix._estimator.input.checks import check_explained
 from sparsemix._kernels.vectors._log_sum import log_sum_exp
 from sparsemix._models.mixture.model import TABLES
+from sparsemix._models.mixture.screen import Screen, suits
 from sparsemix._rows import blocks
-from sparsemix._rows.blocks import COMPLETE, MISSING
+from sparsemix._rows.blocks import COMPLETE, MISSING, Observation
 from sparsemix._stats.altered import altered
 
 # Label of a row that belongs to the background.
@@ -93,6 +94,11 @@ class FittedMixture:
     def labels(self, rows, workers):
         """Component with the largest responsibility for each row, or BACKGROUND, (n,) int64."""
         labels = np.empty(len(rows), dtype=np.int64)
+        table = self.table("responsibility", rows.dtype, rows.observation.value)
+        plain = not rows.sparse and rows.observation == Observation() and self.model.background is None
+        if plain and suits(table, np.inf):
+            self._tiles(rows, workers, screened(Screen(table.kernel), table, labels))
+            return labels
 
         def best(start, stop, weights):
             largest = weights.max(axis=1)
@@ -163,6 +169,14 @@ class FittedMixture:
     def each_tile(self, kind, rows, workers, function):
         """Call ``function(start, stop, weights)`` for every tile of rows, weights (rows, K) under a table."""
         table = self.table(kind, rows.dtype, rows.observation.value)
+
+        def weigh(part, x, scratch):
+            function(part.start, part.stop, table.weights(x, scratch))
+
+        self._tiles(rows, workers, weigh)
+
+    def _tiles(self, rows, workers, function):
+        """Call ``function(part, x, scratch)`` for every tile of rows, with memory for its weights (rows, K)."""
         n_components = self.model.n_components
         tile = blocks.tile_size(n_components)
 
@@ -170,7 +184,7 @@ class FittedMixture:
             scratch = np.empty((tile, n_components), dtype=rows.dtype)
             for a, b in blocks.spans(stop - start, tile):
                 part = slice(start + a, start + b)
-                function(part.start, part.stop, table.weights(rows.read(part), scratch[: b - a]))
+                function(part, rows.read(part), scratch[: b - a])
 
         workers.map(share, blocks.shares(len(rows), tile, workers.n_jobs))
 
@@ -201,6 +215,21 @@ class FittedMixture:
         family = self.model.family
         variances = family.shape.variances(self.expected.covariances, family.n_features)
         return bool(np.min(variances) > 1e-30 and np.max(variances) < 1e30)
+
+
+def screened(screen, table, labels):
+    """A function of a tile that writes the labels of its rows: exact weights decide where a screen cannot."""
+
+    def label(part, x, scratch):
+        found, close = screen.labels(table.rows(x), scratch)
+        if len(close):
+            weights, largest = table.weights(x[close], scratch[: len(close)]), np.zeros(len(x))
+            largest[close] = weights.max(axis=1)
+            check_explained(largest, part.start)
+            found[close] = weights.argmax(axis=1)
+        labels[part] = found
+
+    return label
 
 
 def softmax(weights, start, out):

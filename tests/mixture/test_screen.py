@@ -36,6 +36,36 @@ def test_screen_ranks_as_exact_weights_do(structure, dtype):
     np.testing.assert_allclose(np.sort(chosen, axis=1), np.sort(exact, axis=1)[:, -5:], rtol=0, atol=close)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("structure", ["cones", "spherical", "tied_spherical"])
+def test_screened_labels_are_those_of_exact_weights_even_in_ties(structure, dtype):
+    table = table_of(structure, dtype).kernel
+    table.offsets[K // 2 :] = table.offsets[: K // 2]  # pairs of equal components,
+    table.factors[K // 2 :], table.constants[K // 2 :] = table.factors[: K // 2], table.constants[: K // 2]
+    table.constants[::3] += dtype(4e-6)  # and of almost equal ones
+    table.constants[4] = -np.inf
+    x = np.random.default_rng(1).standard_normal((700, D)).astype(dtype)
+    exact = table.weights(x, np.empty((700, K), dtype))
+    screen = Screen(table)
+    labels, close = screen.labels(x, np.empty((700, K), dtype))
+    assert 0 < len(close) <= 700
+    labels[close] = exact[close].argmax(axis=1)
+    np.testing.assert_array_equal(labels, exact.argmax(axis=1))
+    rough = screen.weights(x, np.empty((700, K), dtype)).astype(np.float64)
+    gaps = [w - w[:, :1] for w in (rough, exact.astype(np.float64))]
+    with np.errstate(invalid="ignore"):
+        assert np.nanmax(np.abs(gaps[0] - gaps[1]), axis=1)[:, None].max() < screen.round_off(x).max()
+
+
+def test_predictions_are_those_of_exact_weights():
+    X = clustered().astype(np.float32)
+    for est in estimators(max_iter=3):
+        rows = est.fit(X)._recipe().exact_rows(est._fitted, X).read(slice(0, len(X)))
+        table = est._fitted.table("responsibility", np.float32)
+        weights = table.weights(rows, np.empty((len(X), K), np.float32))
+        np.testing.assert_array_equal(est.predict(X), weights.argmax(axis=1))
+
+
 def test_means_far_from_the_origin_are_not_screened():
     assert not suits(table_of("tied_spherical", np.float32, far=1e3))
     assert suits(table_of("tied_spherical", np.float64, far=1e3))
