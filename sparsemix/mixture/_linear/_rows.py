@@ -152,8 +152,10 @@ def check_directions(estimator, X, reset):
 def check_zeros(X, kept, name):
     """Refuse a row of zeros, which has no direction; X are the rows ``kept`` of those given (None: all)."""
     for start, stop in spans(X.shape[0], 1 << 14):
-        largest = abs(X[start:stop]).max(axis=1)
-        zero = np.asarray(largest.toarray() if sparse.issparse(largest) else largest).ravel() == 0.0
+        if sparse.issparse(X):
+            zero = abs(X[start:stop]).max(axis=1).toarray().ravel() == 0.0
+        else:
+            zero = (X[start:stop].max(axis=1) == 0.0) & (X[start:stop].min(axis=1) == 0.0)
         if zero.any():
             row = start + np.flatnonzero(zero)[0]
             row = row if kept is None else np.flatnonzero(kept)[row]
