@@ -67,6 +67,17 @@ def euclidean_centres(x, n_clusters, n_trials, rng, weight=None):
     return x[chosen + list(rng.choice(rest, n_clusters - len(chosen), replace=False))]
 
 
+def euclidean_labels(x, n_clusters, rng, weight=None):
+    """Labels of rows by k-means++ as in ``euclidean_centres``, whose distances say which centre is the nearest."""
+    norms, labels = np.einsum("nd,nd->n", x, x), np.zeros(len(x), dtype=np.int32)
+    chosen = [int(rng.integers(len(x)) if weight is None else draw(weight, rng))]
+    nearest = squares_from(x, norms, chosen)[0]
+    while len(chosen) < n_clusters and nearest.sum() > 0.0:
+        new, nearest = next_centres(x, norms, nearest, n_clusters - len(chosen), rng, weight, (labels, len(chosen)))
+        chosen += new
+    return labels
+
+
 def best_centre(x, norms, nearest, most, rng, weight, n_trials):  # noqa: ARG001
     """The best of ``n_trials`` rows, which has the smallest remaining sum, and its squared distances."""
     tried = draw(weighted(nearest, weight), rng, n_trials)
@@ -76,14 +87,20 @@ def best_centre(x, norms, nearest, most, rng, weight, n_trials):  # noqa: ARG001
     return [int(tried[best])], left[best]
 
 
-def next_centres(x, norms, nearest, most, rng, weight):
-    """Several centres, at most ``most``, and the remaining squared distances."""
+def next_centres(x, norms, nearest, most, rng, weight, labelled=None):
+    """Several centres, at most ``most``, and the remaining squared distances.
+
+    ``labelled`` are the labels of the rows, which change where a new centre is closer, and the label of the first one.
+    """
     new = drawn_together(x, norms, nearest, min(most, DRAWN), rng, weight)
     products = x[new] @ x.T  # in place: passes over this matrix take as long as the product
     products *= -2.0
     products += norms[new][:, None]
     left = np.minimum(nearest, np.maximum(norms + products.min(axis=0, initial=np.inf), 0.0))
     left[new] = 0.0
+    if labelled is not None:
+        closer = np.flatnonzero(left < nearest)
+        labelled[0][closer] = labelled[1] + products[:, closer].argmin(axis=0)
     return new, left
 
 

@@ -462,3 +462,15 @@ def test_one_covariance_of_each_kind_and_some_means_are_given():
     np.testing.assert_allclose(est.weights_, weights)
     np.testing.assert_allclose(est.precisions_, precisions, rtol=1e-4)
     assert est.init_params_ in ("kmeans", "splitting")
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_labels_of_seeds_name_the_nearest_centre(dtype):
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((400, 6)).astype(dtype)
+    for weight in (None, rng.uniform(0.5, 2.0, 400)):
+        centres = initialize.euclidean_centres(x, 150, 1, np.random.default_rng(1), weight)
+        labels = initialize.euclidean_labels(x, 150, np.random.default_rng(1), weight)
+        np.testing.assert_array_equal(labels, initialize.nearest_centres(x, centres))
+    few = initialize.euclidean_labels(np.repeat(x[:3], 10, axis=0), 8, np.random.default_rng(0))
+    assert len(np.unique(few)) == 3

@@ -151,8 +151,10 @@ def is_greedy(n_rows, n_components):
 
 def seeded_directions(x, weight, n_components, rng):
     """Labels of dense unit rows by k-means++ in squared distance, which is twice one minus the cosine."""
-    n_trials = 2 + int(np.log(n_components)) if is_greedy(len(x), n_components) else 1
-    return initialize.nearest_centres(x, initialize.euclidean_centres(x, n_components, n_trials, rng, weight))
+    if is_greedy(len(x), n_components):
+        n_trials = 2 + int(np.log(n_components))
+        return initialize.nearest_centres(x, initialize.euclidean_centres(x, n_components, n_trials, rng, weight))
+    return initialize.euclidean_labels(x, n_components, rng, weight)
 
 
 def seeded(method, family, rows, n_components, rng, greedy):
