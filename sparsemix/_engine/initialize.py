@@ -12,6 +12,8 @@ from scipy import sparse
 
 # Centres that k-means++ draws at once.
 DRAWN = 64
+# Round-off of a squared distance, in units of that of the squared length.
+ROUND_OFF = 8.0
 # With many centres: this share of all of them.
 DRAWN_OF_MANY = 1 / 32
 # Rows whose distances to all centres are in memory at once.
@@ -99,7 +101,7 @@ def next_centres(x, norms, nearest, most, rng, weight, labelled=None):
     left = np.minimum(nearest, np.maximum(norms + products.min(axis=0, initial=np.inf), 0.0))
     left[new] = 0.0
     if labelled is not None:
-        closer = np.flatnonzero(left < nearest)
+        closer = np.flatnonzero(left < nearest - ROUND_OFF * np.finfo(x.dtype).eps * norms)  # not a copy of a centre
         labelled[0][closer] = labelled[1] + products[:, closer].argmin(axis=0)
     return new, left
 

@@ -43,6 +43,8 @@ class Plan:
         Attributes of the estimator that describe the initialisation.
     max_iter : int or None
         Epochs; None means the parameter, and for a stream no epoch.
+    tol : float or None
+        Convergence threshold; None means the parameter.
     judge : callable or None
         Maps monitor and observer to an observer that scores documents held out and may end the fit; its ``restore``
         chooses the epoch.
@@ -57,6 +59,7 @@ class Plan:
     hooks: tuple = ()
     about: dict = field(default_factory=dict)
     max_iter: int | None = None
+    tol: float | None = None
     judge: Callable | None = None
     finish: Callable | None = None
 
@@ -192,6 +195,7 @@ def carry_out(plan, monitor, workers, observer=None, progress=None, saved=None):
     """Run all epochs of a plan; the monitor holds the state that an interrupt publishes."""
     source = plan.rows.source
     monitor.max_iter = monitor.max_iter if plan.max_iter is None else plan.max_iter
+    monitor.tol = monitor.tol if plan.tol is None else plan.tol
     observer = observer if plan.judge is None else plan.judge(monitor, observer)
     monitor.schedule, monitor.observer, monitor.about = plan.schedule, observer, plan.about
     monitor.model, monitor.n_rows = plan.model, len(plan.rows)
@@ -255,7 +259,7 @@ def publish(estimator, recipe, monitor):
 def warn_unless_converged(estimator, monitor):
     """Warn of a fit that could have converged and did not."""
     params = estimator._params
-    could_have = monitor.schedule.has_bound and bool(params.tol)  # tol=0 means max_iter epochs
+    could_have = monitor.schedule.has_bound and params.tol != 0  # tol=0 means max_iter epochs
     if could_have and not estimator.converged_ and 0 < params.max_iter == estimator.n_iter_:
         warnings.warn(
             f"the fit did not converge in max_iter={params.max_iter} epochs; raise max_iter or tol",

@@ -5,10 +5,15 @@ import pytest
 from mixture_cases import assert_same_bits
 
 from sparsemix import SparseGaussianMixture, SparseVonMisesFisherMixture
+from sparsemix._kernels.vectors import _topl
 from sparsemix._models.mixture import model as _model
+from sparsemix._models.mixture.candidates import CandidateLists
+from sparsemix._models.mixture.linear_search import DirectionSearch
 from sparsemix._models.mixture.screen import Screen, suits
 from sparsemix._stats.families import Gaussians
 from sparsemix._stats.linear.von_mises_fisher import Cones
+from sparsemix._stats.responsibilities import SparseResponsibilities
+from sparsemix.mixture import _plan
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 K, D = 30, 40
@@ -91,8 +96,9 @@ def estimators(**params):
     yield SparseVonMisesFisherMixture(**params)
 
 
-@pytest.mark.parametrize("which", [0, 1])
-def test_screened_fits_are_as_good_as_dense_fits_and_their_bound_never_falls(which):
+@pytest.mark.parametrize(("which", "least"), [(0, 500), (1, 500), (1, 0)])
+def test_screened_fits_are_as_good_as_dense_fits_and_their_bound_never_falls(which, least, monkeypatch):
+    monkeypatch.setattr(_plan, "SCREENED_ONCE", least)
     X = clustered()
     lists, dense = (list(estimators(candidates=c))[which].fit(X) for c in (3, "all"))
     assert lists._fitted.model.search.screens
@@ -101,8 +107,29 @@ def test_screened_fits_are_as_good_as_dense_fits_and_their_bound_never_falls(whi
     assert lists.score(X) > dense.score(X) - 0.1
 
 
-@pytest.mark.parametrize("which", [0, 1])
-def test_number_of_threads_changes_no_bit(which, monkeypatch):
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_first_visits_of_directions_give_the_responsibilities_of_all_weights(dtype):
+    table = table_of("cones", dtype)
+    x = np.random.default_rng(1).standard_normal((1100, D)).astype(dtype)
+    x /= np.linalg.norm(x, axis=1, keepdims=True)
+    search, lists, rows = DirectionSearch(3, 0, all_first=True), CandidateLists(1100, 6), np.arange(1100)
+    search = search.updated(Gaussians("spherical", table.means, np.ones(K)), table)
+    search.prepare(table)
+    weights = table.weights(x, np.empty((1100, K), dtype))
+    for n_listed in (6, 3, 3):
+        found, exact = SparseResponsibilities.empty(1100, 2), SparseResponsibilities.empty(1100, 2)
+        search.local_step(x, found, rows, lists)
+        _topl.top_l_responsibilities(weights, exact.indices, exact.values, exact.log_z)
+        np.testing.assert_array_equal(found.indices, exact.indices)
+        np.testing.assert_allclose(found.values, exact.values, rtol=0, atol=1e-4 if dtype == np.float32 else 1e-12)
+        best = np.sort(np.argsort(-weights, axis=1)[:, :n_listed], axis=1)
+        np.testing.assert_array_equal(lists.lists[:, :n_listed], best)
+        assert (lists.lists[:, n_listed:] == -1).all()
+
+
+@pytest.mark.parametrize(("which", "least"), [(0, 500), (1, 500), (1, 0)])
+def test_number_of_threads_changes_no_bit(which, least, monkeypatch):
+    monkeypatch.setattr(_plan, "SCREENED_ONCE", least)
     monkeypatch.setattr(_model, "TILE", 128)
     X = clustered()
     one, other = (list(estimators(candidates=3, n_jobs=n, max_iter=4))[which].fit(X) for n in (1, 3))

@@ -60,8 +60,8 @@ class CandidateLists:
 
     def remember(self, numbers, lists, visit):
         """Store lists for the next visit."""
-        at = numbers - self.first_row
-        self.lists[at] = lists
+        at, size = numbers - self.first_row, lists.shape[1]
+        self.lists[at, :size], self.lists[at, size:] = lists, -1
         self.visits[at] = min(visit + 1, 255)
 
     def saved(self):
@@ -104,6 +104,11 @@ class CandidateSearch:
 
     def __getstate__(self):
         return vars(self) | {"table": None}
+
+    @property
+    def width(self):
+        """Length of the lists in memory."""
+        return self.size
 
     def updated(self, gaussians, table):
         """The search after a step, with new neighbours if they are due."""

@@ -1,10 +1,11 @@
-"""Candidate search for sparse rows: as for Gaussians, with weights from sparse products."""
+"""Candidate search for linear likelihoods: of directions, and of sparse rows with weights from sparse products."""
 
 import numpy as np
 
 from sparsemix._kernels.documents import _linear
 from sparsemix._kernels.vectors import _topl
 from sparsemix._models.mixture.candidates import NEIGHBOURS, CandidateSearch
+from sparsemix._models.mixture.screen import ROWS
 from sparsemix._stats.linear import dense
 
 # Number of largest entries of a component's mean that determine its neighbours.
@@ -13,6 +14,53 @@ FEATURES = 64
 EMPTY = 1e-10
 # Maximum number of weights in one product.
 WEIGHTS = 1 << 22
+# The lists of first visits are this many times as long as later ones, a power of two.
+WIDE = 2
+
+
+class DirectionSearch(CandidateSearch):
+    """Candidate search of a model of dense directions; screened rows try all components at their first visit only.
+
+    Their first lists are longer, since means move most in the first epochs. A component that was far below the
+    best then is rarely the best later.
+    """
+
+    @property
+    def width(self):
+        """See CandidateSearch."""
+        return WIDE * self.size
+
+    def local_step(self, x, resp, numbers, memory):
+        """See CandidateSearch."""
+        if not self.screens:
+            super().local_step(x, resp, numbers, memory)
+            return
+        numbers = np.asarray(numbers, dtype=np.int64)
+        lists, visit = memory.recall(numbers) if memory is not None else (None, 0)
+        if visit == 0:
+            lists = self._first(x, numbers, resp)
+        else:
+            tried, lists = lists, np.empty((len(x), max(self.size, self.width >> min(visit, 31))), dtype=np.intc)
+            if not self._round(x, lists, numbers, 0, resp, tried=tried):
+                self._all(x, lists, numbers, resp)
+        if memory is not None:
+            memory.remember(numbers, lists, visit)
+
+    def _first(self, x, numbers, resp):
+        """Responsibilities by a screen of all components, and the best of these."""
+        n_components = len(self.neighbours)
+        width = min(self.width, n_components)
+        lists, scratch = np.empty((len(x), width), dtype=np.intc), np.empty((ROWS, n_components), dtype=x.dtype)
+        values, log_z = np.empty((ROWS, width)), np.empty(ROWS)
+        for start in range(0, len(x), ROWS):
+            some = slice(start, min(start + ROWS, len(x)))
+            n, names = some.stop - start, lists[some]
+            weights = self.table.screen.weights(x[some], scratch[:n])
+            _topl.top_l_responsibilities(weights, names, values[:n], log_z[:n], numbers[some])
+            weights = np.take_along_axis(weights, names, axis=1)
+            _topl.top_l_responsibilities(weights, resp.indices[some], resp.values[some], resp.log_z[some])
+            resp.indices[some] = np.take_along_axis(names, resp.indices[some], axis=1)
+        return lists
 
 
 class SparsePairs:

@@ -23,6 +23,9 @@ from sparsemix.mixture._linear._start import SEEDINGS, first_rows, part_of, seed
 
 # Constraints of the parameters that all mixtures with a linear likelihood have.
 LINEAR_CONSTRAINTS = CONSTRAINTS | {"init_params": [StrOptions(set(SEEDINGS)), "array-like", dict]}
+# The default tolerance in nats per row, and as a part of what a fit of dense directions gains by chance. Up to a tenth,
+# labels of embeddings with 200 and 1,000 components agreed as well with true ones as with smaller values.
+TOL = 0.01
 
 
 @dataclass(frozen=True)
@@ -74,18 +77,18 @@ class LinearRecipe:
             model, stats = _plan.continued(params, before, rows, self.structure(before))
             model = altered(model, dtype=np.dtype(rows.dtype))
         schedule = _plan.schedule_of(params, rows, rng)
-        search = _plan.search_of(params, rng, schedule.step_rows, rows.sparse)
+        search = _plan.search_of(params, rng, schedule.step_rows, rows.sparse, linear=True)
         rows.memory = _plan.lists_of(search, rows)
-        return Plan(rows, altered(model, search=search), stats, schedule)
+        return Plan(rows, altered(model, search=search), stats, schedule, tol=self._tol(rows))
 
     def resumed(self, rows, saved, rng):  # noqa: ARG002
-        source = rows.source
-        return plan_of_checkpoint(self.seen(saved["model"], rows, 0)[1], source, saved)
+        source, tol = rows.source, self._tol(rows)
+        return replace(plan_of_checkpoint(self.seen(saved["model"], rows, 0)[1], source, saved), tol=tol)
 
     def stream(self, rows, rng, workers):
         self._check_enough(rows, "give the first call of partial_fit at least n_components rows")
         model, stats = self._started(rows, rng, workers)
-        search = _plan.search_of(self.params, rng, len(rows), rows.sparse, stored=False)
+        search = _plan.search_of(self.params, rng, len(rows), rows.sparse, stored=False, linear=True)
         return Plan(rows, altered(model, search=search), stats)
 
     def begun(self, plan, stats):
@@ -108,6 +111,13 @@ class LinearRecipe:
         family, sizes = self.likelihood.family(params, rows), (params.n_components, _plan.kept_entries(params))
         model = LinearMixture(family, weights_of(params), *sizes, rows.dtype, params.inference == "vb")
         return model, start(params, model, rows, rng, workers, self.likelihood.sums)
+
+    def _tol(self, rows):
+        """The tolerance; by default a part of K D / N, which is AIC's estimate of what a row gains by chance."""
+        if self.params.tol is not None:
+            return self.params.tol
+        by_chance = 0.0 if rows.sparse else self.params.n_components * rows.width / rows.mass
+        return TOL * max(1.0, by_chance)
 
     def _check_enough(self, rows, remedy):
         self.likelihood.check_information(rows)

@@ -68,10 +68,11 @@ class SparseVonMisesFisherMixture(MixtureEstimator):
         or "responsibilities", a matrix of shape (n_samples, n_components), dense or sparse.
     max_iter : int, default=100
         Maximum number of epochs. A ConvergenceWarning says when it was too small.
-    tol : float, default=1e-2
+    tol : float, default=None
         Convergence threshold: the fit stops when an epoch gains less than this per row, in nats. Smaller values take
-        more epochs. The default is larger than that of SparseGaussianMixture: a row has a log density of tens to
-        hundreds of nats, in which a gain of 0.01 changes no label.
+        more epochs. None is 0.01, and for dense rows at least 0.01 K D / N, where D is ``n_features`` and N the mass of
+        the rows: a hundredth of what a row's score gains by chance, as AIC estimates it. A row has a log density of
+        tens to hundreds of nats, in which such a gain changes few labels.
     batch_size : int, default=None
         Rows of a batch. None means a tenth of the data for "memoized" and 10 K for "online"; in both cases at least
         1,000 and 10 K. Smaller batches mean more steps in an epoch, and for "memoized" more stored statistics.
@@ -157,6 +158,7 @@ class SparseVonMisesFisherMixture(MixtureEstimator):
     _likelihood = Directions()
     _fixed_params = MixtureEstimator._fixed_params | {"first_epochs": {"em": 0, "vb": 0}}
     _parameter_constraints: dict = LINEAR_CONSTRAINTS | {
+        "tol": [*LINEAR_CONSTRAINTS["tol"], None],
         "concentration_type": [StrOptions({"shared", "own"})],
     }
 
@@ -172,7 +174,7 @@ class SparseVonMisesFisherMixture(MixtureEstimator):
         weight_concentration_prior: float | None = None,
         init_params: Any = "k-means++",
         max_iter: int = 100,
-        tol: float = 1e-2,
+        tol: float | None = None,
         batch_size: int | None = None,
         total_samples: float | None = None,
         step_size: tuple[float, ...] | tuple[str, float] = (10.0, 0.6),
