@@ -9,11 +9,13 @@ from scipy.special import expit, logit
 from sparsemix._estimator.input.checks import check_explained
 from sparsemix._kernels.vectors._log_sum import log_sum_exp
 from sparsemix._models.mixture.model import TABLES
-from sparsemix._models.mixture.screen import Screen, suits
+from sparsemix._models.mixture.screen import ROWS, Screen, suits
 from sparsemix._rows import blocks
 from sparsemix._rows.blocks import COMPLETE, MISSING, Observation
 from sparsemix._stats.altered import altered
 
+# Most weights of a tile that is screened: products of few rows take longer.
+MOST_WEIGHTS = 1 << 21
 # Label of a row that belongs to the background.
 BACKGROUND = -1
 
@@ -97,7 +99,8 @@ class FittedMixture:
         table = self.table("responsibility", rows.dtype, rows.observation.value)
         plain = not rows.sparse and rows.observation == Observation() and self.model.background is None
         if plain and suits(table, np.inf):
-            self._tiles(rows, workers, screened(Screen(table.kernel), table, labels))
+            tile = max(blocks.tile_size(self.model.n_components), min(ROWS, MOST_WEIGHTS // self.model.n_components))
+            self._tiles(rows, workers, tile, screened(Screen(table.kernel), table, labels))
             return labels
 
         def best(start, stop, weights):
@@ -173,15 +176,13 @@ class FittedMixture:
         def weigh(part, x, scratch):
             function(part.start, part.stop, table.weights(x, scratch))
 
-        self._tiles(rows, workers, weigh)
+        self._tiles(rows, workers, blocks.tile_size(self.model.n_components), weigh)
 
-    def _tiles(self, rows, workers, function):
+    def _tiles(self, rows, workers, tile, function):
         """Call ``function(part, x, scratch)`` for every tile of rows, with memory for its weights (rows, K)."""
-        n_components = self.model.n_components
-        tile = blocks.tile_size(n_components)
 
         def share(start, stop):
-            scratch = np.empty((tile, n_components), dtype=rows.dtype)
+            scratch = np.empty((tile, self.model.n_components), dtype=rows.dtype)
             for a, b in blocks.spans(stop - start, tile):
                 part = slice(start + a, start + b)
                 function(part, rows.read(part), scratch[: b - a])

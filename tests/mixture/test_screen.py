@@ -96,7 +96,7 @@ def estimators(**params):
     yield SparseVonMisesFisherMixture(**params)
 
 
-@pytest.mark.parametrize(("which", "least"), [(0, 500), (1, 500), (1, 0)])
+@pytest.mark.parametrize(("which", "least"), [(0, 1000), (1, 1000), (1, 0)])
 def test_screened_fits_are_as_good_as_dense_fits_and_their_bound_never_falls(which, least, monkeypatch):
     monkeypatch.setattr(_plan, "SCREENED_ONCE", least)
     X = clustered()
@@ -127,7 +127,7 @@ def test_first_visits_of_directions_give_the_responsibilities_of_all_weights(dty
         assert (lists.lists[:, n_listed:] == -1).all()
 
 
-@pytest.mark.parametrize(("which", "least"), [(0, 500), (1, 500), (1, 0)])
+@pytest.mark.parametrize(("which", "least"), [(0, 1000), (1, 1000), (1, 0)])
 def test_number_of_threads_changes_no_bit(which, least, monkeypatch):
     monkeypatch.setattr(_plan, "SCREENED_ONCE", least)
     monkeypatch.setattr(_model, "TILE", 128)
