@@ -54,6 +54,7 @@
                          updated row by row by a sweep of _sequential)
 
     rows                 _ward.merge (all merges of Ward's tree), _ward.number (their nodes)
+    few rows             _compact.plus_plus and lloyd (k-means), nearest_rows (neighbours)
 
 Symmetric and triangular D x D matrices are always packed: lower triangles, row by row, D (D + 1) / 2 numbers.
 Rows and tables are float or double, sums over rows are double, counts by word and topic have the dtype of the table.

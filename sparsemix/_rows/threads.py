@@ -169,6 +169,10 @@ class Workers:
 
         So threads do not wait for work that only one can do. The job has ended after the context.
         """
+        if not self._helpers:
+            yield
+            job()
+            return
         work = self._job = Work([(job,)])
         with work.ending():
             try:

@@ -62,7 +62,8 @@ class SufficientStatistics:
         self.n_rows = 0
 
     def __getitem__(self, name):
-        self.settle()
+        if self._by_word or self.prior is not None:
+            self.settle()
         if name in self._by_word:
             self._fold_words()
         else:

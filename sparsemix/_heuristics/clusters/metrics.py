@@ -10,7 +10,8 @@ In the units of all rows, columns that separate clusters count least. Three esti
 """
 
 import numpy as np
-from scipy.spatial.distance import cdist
+
+from sparsemix._kernels.gaussians import _compact
 
 # Neighbours of a row, rows that ask for their neighbours, rounds, and the change of the shape that ends them.
 NEIGHBOURS, ASKED, ROUNDS, SETTLED = 3, 400, 20, 0.05
@@ -46,15 +47,10 @@ def neighbours(x, matrices, kept=NEIGHBOURS, rounds=ROUNDS):
     """Covariance (D, D) or variances (D,) within clusters, from differences of a row and its ``kept`` neighbours."""
     n = min(len(x), ASKED)
     kept = min(kept, len(x) - 1)
-    within = np.diag(x.var(axis=0)) if matrices else x.var(axis=0)
+    within, near = np.diag(x.var(axis=0)) if matrices else x.var(axis=0), np.empty((n, kept), dtype=np.intp)
     for _ in range(rounds):
         units = round_rows(x, within)
-        distances = cdist(units[:n], units, "sqeuclidean")
-        distances[np.arange(n), np.arange(n)] = np.inf
-        near = np.empty((n, kept), dtype=np.intp)
-        for column in near.T:  # faster than a partition of all distances
-            column[:] = distances.argmin(axis=1)
-            distances[np.arange(n), column] = np.inf
+        _compact.nearest_rows(np.ascontiguousarray(units, dtype=np.float64), near)
         apart = (x[:n, None] - x[near]).reshape(-1, x.shape[1])
         new = shrunk(apart.T @ apart / len(apart) / 2, n) if matrices else (apart**2).mean(axis=0) / 2
         new = at_least(new, SMALLEST)

@@ -9,6 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sparsemix._engine import initialize
 from sparsemix._heuristics.clusters.metrics import SMALLEST, neighbours, round_rows
 from sparsemix._heuristics.mixture import policy
+from sparsemix._kernels.gaussians import _compact
 from sparsemix._rows.blocks import numbers, spans
 
 # k-means need not converge here. These limit its iterations, its iterations on large problems, and the number of
@@ -18,6 +19,8 @@ KMEANS_NUMBERS = 40_000_000_000
 # Up to FEW_PAIRS pairs of a row and a cluster, the most compact clusters of several runs stay. With more, k-means++
 # draws centres from at most this many rows per component; assignments use all rows.
 FEW_PAIRS, SEED_ROWS = 100_000, 10
+# These runs take at most so many rows, and end when a step is below this share of the variance, as scikit-learn's.
+RUN_ROWS, KMEANS_TOL = 1_000, 1e-4
 # Up to this number of multiplications each centre is the best of several draws (greedy k-means++).
 GREEDY_NUMBERS = 1_000_000_000
 # Minimum width of a row in cost estimates.
@@ -37,8 +40,11 @@ FAR, FAR_IN_SHAPE, TAME = 30.0, 6.0, 0.9
 
 
 def kmeans(x, n_clusters, weight, rng, max_iter=None):
-    """Labels of scikit-learn's k-means, or for very many clusters of ours, which tries only nearby clusters."""
-    few, width = len(x) * n_clusters <= FEW_PAIRS, max(x.shape[1], LEAST_WIDTH)
+    """Labels of k-means: of scikit-learn's, but for few rows, and for very many clusters, of which rows try nearby ones.
+    """
+    width = max(x.shape[1], LEAST_WIDTH)
+    if len(x) * n_clusters <= FEW_PAIRS:
+        return kmeans_of_few(x, n_clusters, weight, rng, KMEANS_ITER if max_iter is None else max_iter)
     if min(len(x), SEED_ROWS * n_clusters) * n_clusters > KMEANS_MOST_PAIRS:
         max_iter = FEW_KMEANS_ITER if max_iter is None else max_iter
         return initialize.kmeans_in_cells(x, n_clusters, weight, SEED_ROWS * n_clusters, max_iter, rng)
@@ -48,20 +54,43 @@ def kmeans(x, n_clusters, weight, rng, max_iter=None):
     seed = int(rng.integers(2**31 - 1))
     if weight is not None:  # scikit-learn casts them to the dtype of the rows
         weight = np.ldexp(weight, -np.frexp(weight.max())[1])
-    init, n_init = "k-means++", policy.POLICY.kmeans_runs if few and max_iter > 1 else 1
-    if not few:
-        chosen = rng.choice(len(x), size=min(len(x), SEED_ROWS * n_clusters), replace=False)
-        greedy = len(chosen) * n_clusters * width <= GREEDY_NUMBERS
-        trials = 2 + int(np.log(n_clusters)) if greedy else 1
-        init = initialize.euclidean_centres(x[chosen], n_clusters, trials, rng)
+    chosen = rng.choice(len(x), size=min(len(x), SEED_ROWS * n_clusters), replace=False)
+    greedy = len(chosen) * n_clusters * width <= GREEDY_NUMBERS
+    init = initialize.euclidean_centres(x[chosen], n_clusters, greedy_trials(n_clusters) if greedy else 1, rng)
     if max_iter == 0:
         return initialize.nearest_centres(x, init)
     with warnings.catch_warnings():
         # fewer distinct rows than clusters: the remaining clusters start from the prior
         warnings.simplefilter("ignore", ConvergenceWarning)
-        return KMeans(n_clusters, init=init, n_init=n_init, max_iter=max_iter, random_state=seed).fit(
+        return KMeans(n_clusters, init=init, n_init=1, max_iter=max_iter, random_state=seed).fit(
             x, sample_weight=weight
         ).labels_  # fmt: skip
+
+
+def greedy_trials(n_clusters):
+    """Rows drawn for each centre, as in scikit-learn."""
+    return 2 + int(np.log(n_clusters))
+
+
+def kmeans_of_few(x, n_clusters, weight, rng, max_iter):
+    """Labels of the most compact clusters of several runs on some of the rows, with steps on all rows."""
+    x = np.ascontiguousarray(x, dtype=np.float64)
+    weight = np.ones(len(x)) if weight is None else np.asarray(weight, dtype=np.float64)
+    some = slice(None)
+    if len(x) > max(RUN_ROWS, SEED_ROWS * n_clusters):
+        some = np.sort(rng.choice(len(x), size=max(RUN_ROWS, SEED_ROWS * n_clusters), replace=False))
+    part, of_part = x[some], weight[some]
+    tol, labels, best = KMEANS_TOL * x.var(axis=0).mean(), np.empty(len(x), dtype=np.intc), (np.inf, None)
+    for _ in range(policy.POLICY.kmeans_runs if max_iter > 1 else 1):
+        centres = np.empty((n_clusters, x.shape[1]))
+        _compact.plus_plus(part, of_part, rng.uniform(size=(n_clusters, greedy_trials(n_clusters))), centres)
+        steps = max_iter if len(part) == len(x) else max_iter // 2
+        inertia = _compact.lloyd(part, of_part, centres, labels[: len(part)], steps, tol)
+        best = min(best, (inertia, centres, labels.copy()), key=lambda run: run[0])
+    _, centres, labels = best
+    if len(part) < len(x):
+        _compact.lloyd(x, weight, centres, labels, max_iter, tol)
+    return labels
 
 
 def column_scales(x):

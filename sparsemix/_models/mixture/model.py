@@ -186,7 +186,7 @@ class MixtureModel:
                 self.family.accumulate_shared(stats, x, groups, sample_weight)
                 workers.map(
                     lambda first, last: self.family.accumulate(stats, x, groups, first, last),
-                    groups.shares(PIECES * workers.n_jobs),
+                    groups.shares(PIECES * workers.n_jobs if workers.n_jobs > 1 else 1),
                 )
         stats["entropy"] += entropy[0]
 
