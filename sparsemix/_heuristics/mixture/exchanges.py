@@ -9,11 +9,11 @@ splits and merges; the bound after a few steps of all components decides (Ueda, 
 import numpy as np
 
 from sparsemix._heuristics.mixture import policy
-from sparsemix._heuristics.mixture.splitting import Splitting, climb, merge_losses, most_likely
+from sparsemix._heuristics.mixture.splitting import climb, merge_losses, most_likely, splitting
 from sparsemix._stats.responsibilities import SparseResponsibilities
 
 
-def exchange_components(learner, rows, resp, rng, workers, splitter=Splitting):
+def exchange_components(learner, rows, resp, rng, workers, splitter=splitting):
     """The bound and the responsibilities after steps of all components and all exchanges that raise the bound.
 
     Many components are exchanged at once. If the bound falls, half as many are tried.
@@ -36,26 +36,26 @@ def exchange_components(learner, rows, resp, rng, workers, splitter=Splitting):
     return bound, resp
 
 
-def exchanged(learner, rows, labels, most, rng, workers, splitter=Splitting):
+def exchanged(learner, rows, labels, most, rng, workers, splitter=splitting):
     """Labels after the exchanges that gain most evidence, and their number; each component takes part in one of them.
 
     A split must gain ``least_gain`` of the splitting by itself.
     """
-    splitting = splitter(learner, rows, rng, workers, labels.copy(), learner.n_components)
-    model, stats = splitting.sized(splitting.n), splitting.stats()
-    gains = splitting.cut(splitting.n, least=splitting.least_gain)
+    halved = splitter(learner, rows, rng, workers, labels.copy(), learner.n_components)
+    model, stats = halved.sized(halved.n), halved.stats()
+    gains = halved.cut(halved.n, least=halved.least_gain)
     if not len(gains):
         return labels, 0
     halves = model.n_components + np.arange(len(gains))
-    parents = labels[np.unique(splitting.labels, return_index=True)[1][-len(gains) :]]
-    gains[splitting.refused(parents, halves)] = -np.inf
+    parents = labels[np.unique(halved.labels, return_index=True)[1][-len(gains) :]]
+    gains[halved.refused(parents, halves)] = -np.inf
     model.global_step(stats, workers.split)
-    pairs = splitting.mergeable(model, stats)
+    pairs = halved.mergeable(model, stats)
     lost = merge_losses(model, stats, pairs, workers.split)
     after, n = labels.copy(), 0
     for kept, freed, cut in matched(pairs, lost, parents, gains, most):
         after[labels == freed] = kept
-        after[splitting.labels == halves[cut]] = freed
+        after[halved.labels == halves[cut]] = freed
         n += 1
     return after, n
 

@@ -40,8 +40,7 @@ FAR, FAR_IN_SHAPE, TAME = 30.0, 6.0, 0.9
 
 
 def kmeans(x, n_clusters, weight, rng, max_iter=None):
-    """Labels of k-means: of scikit-learn's, but for few rows, and for very many clusters, of which rows try nearby ones.
-    """
+    """Labels of k-means: scikit-learn's, for few rows ours, and for very many clusters one that tries nearby ones."""
     width = max(x.shape[1], LEAST_WIDTH)
     if len(x) * n_clusters <= FEW_PAIRS:
         return kmeans_of_few(x, n_clusters, weight, rng, KMEANS_ITER if max_iter is None else max_iter)

@@ -14,7 +14,9 @@ from scipy.special import gammaln
 from sparsemix._engine.loop import collect, respond
 from sparsemix._heuristics.mixture import policy
 from sparsemix._heuristics.mixture.seeds import column_scales
+from sparsemix._kernels.gaussians import _few
 from sparsemix._models.mixture.candidates import PERIOD, CandidateLists, CandidateSearch, PairTable, nearest
+from sparsemix._models.mixture.few import FewGaussians
 from sparsemix._rows.blocks import Rows
 from sparsemix._stats.altered import altered
 from sparsemix._stats.families import serial
@@ -220,6 +222,44 @@ class Splitting:
         return collect(self.sized(n_components), self.plain, self.everything, self.workers, given=resp)
 
 
+class FewSplitting(Splitting):
+    """``Splitting`` of few rows by one kernel; where a half has no density, by the model."""
+
+    def __init__(self, few, *args):
+        super().__init__(*args)
+        self.few = few
+
+    def _axis_side(self, order, starts):
+        y, along = self.few.x / self.scales, np.empty(len(order))
+        direction = self.rng.standard_normal((self.n, y.shape[1]))
+        _few.along_axes(y, order, starts, policy.POLICY.power_steps, direction, along)
+        side = np.empty(len(order), dtype=bool)
+        side[order] = along > 0
+        return side
+
+    def _outer_side(self, order, starts):
+        weights = np.empty(len(order))
+        if not self.few.kernel.densities_within(self.few.x, self.few.weight, order, starts, weights):
+            return super()._outer_side(order, starts)
+        side = np.empty(len(order), dtype=bool)
+        side[order] = self._upper_half(-weights, self.labels[order], starts)
+        return side
+
+    def _chosen(self, side, order, starts):
+        chosen, gains, counts = side.astype(np.uint8), np.empty(self.n), np.empty((2, self.n))
+        choices = policy.POLICY.choices
+        if not self.few.kernel.split(self.few.x, self.few.weight, order, starts, choices, chosen, gains, counts):
+            return super()._chosen(side, order, starts)
+        gains[counts.min(axis=0) < 0.5 * policy.POLICY.least_rows] = -np.inf
+        return chosen.astype(bool), gains
+
+
+def splitting(model, rows, *args):
+    """The state of a splitting of rows without earlier statistics."""
+    few = FewGaussians.of(model, rows)
+    return Splitting(model, rows, *args) if few is None else FewSplitting(few, model, rows, *args)
+
+
 def spans(starts):
     """Ranges of components with about SPAN rows each."""
     first = 0
@@ -300,6 +340,9 @@ def climb(model, rows, resp, most, workers, tol=0.0):
 def climb_from(stats, model, rows, most, workers, tol=0.0, resp=None):
     """The same from given statistics, under a model that changes; without steps, with the given responsibilities."""
     everything, before = slice(0, len(rows)), -np.inf
+    few = FewGaussians.of(model, rows) if most else None
+    if few is not None and (end := few.climb(model, stats, most, tol)) is not None:
+        return end
     for _ in range(most):
         model.global_step(stats, workers.split)
         resp, x = respond(model, rows, everything, workers)

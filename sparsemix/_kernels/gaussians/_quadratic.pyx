@@ -61,6 +61,13 @@ def log_density(
             level, shape, &x[0, 0], n, d, &factors[0], &offsets[0, 0], &constants[0], k, &pack[0], &out[0, 0])
 
 
+cdef void densities(
+    int shape, const double* x, Py_ssize_t n, Py_ssize_t d, const double* factors, const double* offsets,
+    const double* constants, Py_ssize_t n_components, double* pack, double* out
+) noexcept nogil:
+    sparsemix_log_density(instruction_level(), shape, x, n, d, factors, offsets, constants, n_components, pack, out)
+
+
 def add_projections(
     const real[:, ::1] x,           # IN    (n, D)
     const real[:, :, ::1] loadings,  # IN    (K, Q, D) L_k

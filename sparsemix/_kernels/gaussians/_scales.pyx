@@ -59,6 +59,27 @@ cdef double best_scale(
     return exp(at)
 
 
+cdef void tridiagonal(
+    const double* matrix, const double* prior, const double* whitening, int d, double* square, double* rows, double* work
+) noexcept nogil:
+    """Tridiagonal form of W (M - B0) W^T: its diagonal in line 0 of ``rows`` (4, D), squares of the next one in line 3.
+
+    ``square`` has D^2 numbers, and ``work`` WORK times D.
+    """
+    cdef int i, j, at = 0, info = 0, size = WORK * d
+    cdef double one = 1.0
+    for i in range(d):
+        for j in range(i + 1):
+            square[i * d + j] = square[j * d + i] = matrix[at] - prior[at]
+            at += 1
+    # LAPACK is column-major: W, lower by rows, is its upper W^T; the square matrix is symmetric
+    dtrmm(b"L", b"U", b"T", b"N", &d, &d, &one, <double*> whitening, &d, square, &d)
+    dtrmm(b"R", b"U", b"N", b"N", &d, &d, &one, <double*> whitening, &d, square, &d)
+    dsytrd(b"U", &d, square, &d, rows, rows + d, rows + 2 * d, work, &size, &info)
+    for i in range(d - 1):
+        rows[3 * d + i] = rows[d + i] * rows[d + i]
+
+
 def tridiagonal_scales(
     const double[:, ::1] diagonals,  # IN  (K, D)
     const double[:, ::1] squares,    # IN  (K, D) squares of the off-diagonal entries, D - 1 used
@@ -94,9 +115,8 @@ def scales_of(
     Py_ssize_t last=-1,              # IN  -1 for all
 ):
     """Factors of the prior's matrix in the posteriors M_k that maximise the evidence."""
-    cdef Py_ssize_t k, at, n_components = matrices.shape[0]
-    cdef int d = whitening.shape[0], i, j, info = 0, size = 64 * whitening.shape[0]
-    cdef double one = 1.0
+    cdef Py_ssize_t k, n_components = matrices.shape[0]
+    cdef int d = whitening.shape[0], i
     if matrices.shape[1] != d * (d + 1) // 2 or prior.shape[0] != matrices.shape[1] or whitening.shape[1] != d:
         raise ValueError(f"matrices and prior need {d * (d + 1) // 2} numbers, whitening {d} x {d}")
     check_dofs(dofs, scales, n_components)
@@ -105,19 +125,9 @@ def scales_of(
     if not 0 <= first <= last <= n_components:
         raise ValueError(f"no matrices {first} to {last} among {n_components}")
     cdef double[:, ::1] square = np.empty((d, d)), rows = np.empty((4, d))
-    cdef double[::1] work = np.empty(size)
+    cdef double[::1] work = np.empty(WORK * d)
     with nogil:
         for k in range(first, last):
-            at = 0
-            for i in range(d):
-                for j in range(i + 1):
-                    square[i, j] = square[j, i] = matrices[k, at] - prior[at]
-                    at += 1
-            # LAPACK is column-major: W, lower by rows, is its upper W^T; the square matrix is symmetric
-            dtrmm(b"L", b"U", b"T", b"N", &d, &d, &one, &whitening[0, 0], &d, &square[0, 0], &d)
-            dtrmm(b"R", b"U", b"N", b"N", &d, &d, &one, &whitening[0, 0], &d, &square[0, 0], &d)
-            dsytrd(b"U", &d, &square[0, 0], &d, &rows[0, 0], &rows[1, 0], &rows[2, 0], &work[0], &size, &info)
-            for i in range(d - 1):
-                rows[3, i] = rows[1, i] * rows[1, i]
+            tridiagonal(&matrices[k, 0], &prior[0], &whitening[0, 0], d, &square[0, 0], &rows[0, 0], &work[0])
             for i in range(dofs.shape[0]):
                 scales[i, k] = best_scale(&rows[0, 0], &rows[3, 0], d, prior_dof, dofs[i, k])

@@ -114,13 +114,17 @@ def prior_scale(data, dof, covariance, d):
     return max(dof - d - 1, 1e-3) * covariance
 
 
+def whitening_of(packed):
+    """Lower triangular W (D, D) with W B W^T = 1 for a packed matrix B."""
+    basis = np.linalg.cholesky(symmetric.unpack(packed))
+    inverse, _ = lapack.dtrtrs(basis.T, np.eye(len(basis)), lower=0, trans=1)  # faster than by solve_triangular
+    return np.ascontiguousarray(inverse)
+
+
 def best_scales(prior, matrices, prior_dof, dofs, split):
     """Scales of a prior's packed matrix that maximise the evidence of posteriors (K, D (D + 1) / 2); shape of dofs."""
-    basis = np.linalg.cholesky(symmetric.unpack(prior))
-    inverse, _ = lapack.dtrtrs(basis.T, np.eye(len(basis)), lower=0, trans=1)  # faster than by solve_triangular
-    whitening = np.ascontiguousarray(inverse)
     scales = np.empty(dofs.shape)
-    given = matrices, prior, whitening, prior_dof, dofs, scales
+    given = matrices, prior, whitening_of(prior), prior_dof, dofs, scales
     split(lambda first, last: _scales.scales_of(*given, first, last), len(matrices))
     return scales
 

@@ -1,0 +1,68 @@
+"""Steps of few Gaussians on few rows by one kernel, where the model's own steps take longer than their arithmetic."""
+
+import numpy as np
+
+from sparsemix._kernels.gaussians import _few
+from sparsemix._models.mixture.model import VariationalMixture
+from sparsemix._rows.blocks import Observation
+from sparsemix._stats.families import DiagonalGaussian, FullGaussian
+from sparsemix._stats.families.full import whitening_of
+from sparsemix._stats.responsibilities import SparseResponsibilities
+from sparsemix._stats.weights import DirichletWeights, EqualWeights
+
+# Components, and numbers that a step adds to their sums.
+MOST_COMPONENTS, MOST_NUMBERS = 64, 1_000_000
+
+
+class FewGaussians:
+    """A model of few components whose rows are few: ``of`` makes it where it applies.
+
+    Attributes
+    ----------
+    x, weight : ndarray of shape (n, D), (n,)
+    kernel : _few.FewGaussians
+    """
+
+    def __init__(self, model, rows):
+        self.x = np.ascontiguousarray(rows.read(slice(0, len(rows))), dtype=np.float64)
+        self.weight = np.ones(len(self.x)) if rows.sample_weight is None else rows.weight(slice(0, len(rows)))
+        self.weight = np.ascontiguousarray(self.weight, dtype=np.float64)
+        family, prior = model.family, model.prior
+        whitening = whitening_of(prior.scale[0]) if family.shape.correlated else None
+        floor = np.zeros(family.n_features) if model.floor is None else np.ascontiguousarray(model.floor)
+        self.kernel = _few.FewGaussians(
+            family.shape.correlated, np.ascontiguousarray(prior.mean[0]), float(prior.mean_precision[0]),
+            float(prior.dof[0]), np.ascontiguousarray(prior.scale[0]), whitening, floor,
+            model.usual_scale if model.learn_scales else 0.0, model.weights.concentration,
+            float(family.log_normalizers(prior)[0]),
+        )  # fmt: skip
+
+    @classmethod
+    def of(cls, model, rows):
+        """For a model whose formulas the kernel has, and rows that are few; else None."""
+        if not (
+            type(model) is VariationalMixture
+            and type(model.family) in (FullGaussian, DiagonalGaussian)
+            and type(model.weights) in (DirichletWeights, EqualWeights)
+            and model.observation == Observation()
+            and model.background is None
+            and model.search is None
+            and not rows.sparse
+            and model.n_components < MOST_COMPONENTS
+            and model.prior.mean_precision.ndim == 1
+        ):
+            return None
+        size = model.n_components * model.prior.scale.shape[1]
+        return cls(model, rows) if len(rows) * size <= MOST_NUMBERS else None
+
+    def climb(self, model, stats, most, tol):
+        """Statistics and responsibilities after steps from given statistics, or None; see ``climb``."""
+        sums = [np.array(stats[name]) for name in ("count", "first", "second")]
+        resp = SparseResponsibilities.empty(len(self.x), model.n_nonzero)
+        entropy = self.kernel.climb(self.x, self.weight, most, tol, *sums, resp.indices, resp.values, resp.log_z)
+        if np.isnan(entropy):
+            return None
+        out = model.empty_stats()
+        out["count"], out["first"], out["second"] = sums
+        out["mass"], out["entropy"] = self.weight.sum(), entropy
+        return out, resp

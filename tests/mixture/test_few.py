@@ -1,0 +1,131 @@
+"""Steps of few Gaussians by the kernel equal those of the model."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_blobs
+
+from sparsemix import SparseGaussianMixture
+from sparsemix._heuristics.mixture import splitting
+from sparsemix._models.mixture.few import FewGaussians
+from sparsemix._models.mixture.model import VariationalMixture
+from sparsemix._rows.blocks import Rows
+from sparsemix._rows.threads import Workers
+from sparsemix._stats.altered import altered
+from sparsemix._stats.families import DiagonalGaussian, FullGaussian, Gaussians
+from sparsemix._stats.responsibilities import SparseResponsibilities
+from sparsemix._stats.weights import DirichletWeights, EqualWeights
+
+K, D = 4, 3
+FAMILIES = {"full": FullGaussian, "diag": DiagonalGaussian}
+SETTINGS = {
+    "plain": {},
+    "few kept": {"n_nonzero": 2},
+    "noise": {"floor": np.array([1e-3, 0.2, 0.0])},
+    "scales": {"learn_scales": True},
+    "usual scale": {"learn_scales": True, "usual_scale": 8.0},
+    "equal weights": {"weights": EqualWeights()},
+}
+
+
+def problem(name="full", weighted=False, n=60, **changes):
+    """A model, rows in clusters of one, a few and many rows, and the label of each row."""
+    x, labels = make_blobs([1, 3, 20, n - 24], D, random_state=0)
+    family = FAMILIES[name](D)
+    covariance = np.cov(x.T)[np.tril_indices(D)] if name == "full" else x.var(axis=0)
+    prior = family.prior(Gaussians(name, x.mean(axis=0)[None], covariance[None]), mean_precision=0.3)
+    prior = replace(prior, scale=0.02 * prior.scale)
+    model = VariationalMixture(family, DirichletWeights(0.25), prior, K, K, np.float64)
+    weight = np.random.default_rng(1).uniform(0.2, 2.0, size=n) if weighted else None
+    return altered(model, **changes), Rows(x, weight), labels.astype(np.int32)
+
+
+def by_model(monkeypatch):
+    monkeypatch.setattr(FewGaussians, "of", lambda model, rows: None)  # noqa: ARG005
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("setting", SETTINGS)
+@pytest.mark.parametrize("name", FAMILIES)
+def test_climb_equals_the_steps_of_the_model(name, setting, weighted, monkeypatch):
+    model, rows, labels = problem(name, weighted, **SETTINGS[setting])
+    ends = []
+    for few in (True, False):
+        if not few:
+            by_model(monkeypatch)
+        with Workers(1) as workers:
+            ends.append(
+                splitting.climb(model, rows, SparseResponsibilities.from_labels(labels), 3, workers, -np.inf)
+            )
+    (stats, resp), (expected, expected_resp) = ends
+    for sums in ("count", "first", "second", "mass", "entropy"):
+        np.testing.assert_allclose(stats[sums], expected[sums], rtol=1e-9, atol=1e-9)
+    np.testing.assert_array_equal(resp.indices, expected_resp.indices)
+    np.testing.assert_allclose(resp.values, expected_resp.values, atol=1e-9)
+    np.testing.assert_allclose(resp.log_z, expected_resp.log_z, rtol=1e-9)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("setting", SETTINGS)
+@pytest.mark.parametrize("name", FAMILIES)
+def test_splits_equal_those_of_the_model(name, setting, weighted):
+    model, rows, labels = problem(name, weighted, **SETTINGS[setting])
+    order = np.argsort(labels, kind="stable").astype(np.intc)
+    starts = np.searchsorted(labels[order], np.arange(K + 1)).astype(np.intp)
+    with Workers(1) as workers:
+        given = model, rows, np.random.default_rng(0), workers, labels, K
+        few, twin = splitting.splitting(*given), splitting.Splitting(*given)
+        assert isinstance(few, splitting.FewSplitting)
+        np.testing.assert_array_equal(few._outer_side(order, starts), twin._outer_side(order, starts))
+        side = np.random.default_rng(2).random(len(labels)) < 0.5
+        (found, gains), (expected, expected_gains) = (each._chosen(side, order, starts) for each in (few, twin))
+        np.testing.assert_array_equal(found, expected)
+        np.testing.assert_allclose(gains, expected_gains, rtol=1e-9)
+        assert np.isneginf(gains[0])  # one row
+
+
+def test_axes_are_the_longest_ones():
+    """But for the start of the power iteration, which has other random numbers, and the sign."""
+    model, rows, labels = problem(n=200)
+    order = np.argsort(labels, kind="stable").astype(np.intc)
+    starts = np.searchsorted(labels[order], np.arange(K + 1)).astype(np.intp)
+    with Workers(1) as workers:
+        side = splitting.splitting(model, rows, np.random.default_rng(0), workers, labels, K)._axis_side(order, starts)
+    x = rows.X[labels == 3] / rows.X.std(axis=0)
+    centred = x - x.mean(axis=0)
+    expected = centred @ np.linalg.svd(centred, full_matrices=False)[2][0] > 0
+    assert max((side[labels == 3] == expected).mean(), (side[labels == 3] != expected).mean()) > 0.98
+
+
+def test_other_models_take_their_own_steps():
+    model, rows, _ = problem()
+    assert FewGaussians.of(model, rows) is not None
+    assert FewGaussians.of(altered(model, n_components=64), rows) is None
+    assert FewGaussians.of(altered(model, search=object()), rows) is None
+    assert FewGaussians.of(model, Rows(np.zeros((100_000, D)))) is None
+
+
+def test_a_component_without_density_is_left_to_the_model():
+    """It repairs covariances, or refuses them, with words."""
+    model, rows, labels = problem()
+    broken = altered(model, prior=replace(model.prior, scale=0.0 * model.prior.scale + np.eye(D)[np.tril_indices(D)]))
+    few = FewGaussians.of(broken, rows)
+    stats = model.empty_stats()
+    stats["count"], stats["second"] = 1.0, -1e3 * np.eye(D)[np.tril_indices(D)]
+    assert few.climb(broken, stats, 2, 0.0) is None
+    with Workers(1) as workers, pytest.warns(RuntimeWarning, match="not positive definite"), pytest.raises(ValueError):
+        splitting.climb_from(stats, broken, rows, 2, workers)
+    assert len(labels) == len(rows)
+
+
+@pytest.mark.parametrize("covariance_type", FAMILIES)
+def test_fits_agree_with_those_of_the_model(covariance_type, monkeypatch):
+    X, _ = make_blobs(300, 4, centers=5, random_state=3)
+    fits = []
+    for few in (True, False):
+        if not few:
+            by_model(monkeypatch)
+        fits.append(SparseGaussianMixture(5, covariance_type=covariance_type, random_state=0).fit(X))
+    assert fits[0].lower_bound_ == pytest.approx(fits[1].lower_bound_)
+    np.testing.assert_array_equal(fits[0].predict(X), fits[1].predict(X))
