@@ -218,7 +218,7 @@ cdef class FewGaussians:
         double[::1] log_z,            # OUT   (n,)
     ):
         """Steps of batch learning; returns their entropy, or NaN where a component or a row has no density."""
-        cdef Py_ssize_t n = x.shape[0], row, start, stop, step, n_components = count.shape[0]
+        cdef Py_ssize_t n = x.shape[0], row, start, stop, _, n_components = count.shape[0]
         cdef int n_nonzero = indices.shape[1]
         cdef double before = -INFINITY, now, mass = 0.0, entropy = 0.0
         cdef bint known = True
@@ -233,7 +233,7 @@ cdef class FewGaussians:
         with nogil:
             for row in range(n):
                 mass += weight[row]
-            for step in range(most):
+            for _ in range(most):
                 known = self.learn_all(count, first, second, factors, offsets, constants)
                 if not known:
                     break

@@ -60,7 +60,8 @@ cdef double best_scale(
 
 
 cdef void tridiagonal(
-    const double* matrix, const double* prior, const double* whitening, int d, double* square, double* rows, double* work
+    const double* matrix, const double* prior, const double* whitening, int d, double* square, double* rows,
+    double* work
 ) noexcept nogil:
     """Tridiagonal form of W (M - B0) W^T: its diagonal in line 0 of ``rows`` (4, D), squares of the next one in line 3.
 
