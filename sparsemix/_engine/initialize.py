@@ -135,6 +135,23 @@ def squares_from(x, norms, rows):
     return np.maximum(norms - 2.0 * (x[rows] @ x.T) + norms[rows][:, None], 0.0, dtype=np.float64)
 
 
+def kmeans_from(x, centres, weight, n_iter, workers):
+    """Labels of the rows by k-means from given centres; a centre without rows stays where it is."""
+    labels = np.empty(len(x), dtype=np.int32)
+
+    def assign(first, last):
+        labels[first:last] = nearest_centres(x[first:last], centres)
+
+    blocks = [(first, min(first + ASSIGNED, len(x))) for first in range(0, len(x), ASSIGNED)]
+    workers.map(assign, blocks)
+    for _ in range(n_iter):
+        centres, before = means(x, labels, weight, centres), labels.copy()
+        workers.map(assign, blocks)
+        if (labels == before).all():
+            break
+    return labels
+
+
 def nearest_centres(x, centres):
     """Label of the nearest centre of each row."""
     halves = 0.5 * np.einsum("kd,kd->k", centres, centres)

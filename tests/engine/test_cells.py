@@ -6,6 +6,7 @@ from sklearn.cluster import KMeans
 
 from sparsemix._engine import initialize
 from sparsemix._engine.initialize import MANY, Cells, n_cells
+from sparsemix._rows.threads import Workers
 
 
 def rows_of(n, n_features, seed=0):
@@ -88,6 +89,15 @@ def test_kmeans_in_cells_is_as_compact_as_kmeans(dtype, monkeypatch):
     assert len(np.unique(labels)) > 0.99 * MANY
     assert ((x - centres[labels]) ** 2).sum() < 1.03 * theirs.inertia_
     assert sum(looked_at) < 0.35 * 9 * len(x) * MANY  # of nine assignments to all, pivots included
+
+
+@pytest.mark.parametrize("n_iter", [1, 4, 100])
+def test_kmeans_from_given_centres_is_that_of_scikit_learn(n_iter):
+    x, weight = rows_of(1300, 3), np.random.default_rng(1).uniform(0.5, 2.0, size=1300)
+    with Workers(2) as workers:
+        labels = initialize.kmeans_from(x, x[:20], weight, n_iter, workers)
+    theirs = KMeans(20, init=x[:20], n_init=1, max_iter=n_iter, tol=0.0).fit(x, sample_weight=weight)
+    np.testing.assert_array_equal(labels, theirs.labels_)
 
 
 def test_kmeans_in_cells_of_few_distinct_rows():

@@ -1,10 +1,6 @@
 """Seeds of a mixture of Gaussians: k-means on scaled columns, or in units in which clusters are round."""
 
-import warnings
-
 import numpy as np
-from sklearn.cluster import KMeans
-from sklearn.exceptions import ConvergenceWarning
 
 from sparsemix._engine import initialize
 from sparsemix._heuristics.clusters.metrics import SMALLEST, neighbours, round_rows
@@ -39,8 +35,8 @@ ROWS_PER_NEIGHBOUR, LEAST_NEIGHBOURS, SHAPE_SAMPLE, SHAPE_ROUNDS, SHAPE_ROWS = 1
 FAR, FAR_IN_SHAPE, TAME = 30.0, 6.0, 0.9
 
 
-def kmeans(x, n_clusters, weight, rng, max_iter=None):
-    """Labels of k-means: scikit-learn's, for few rows ours, and for very many clusters one that tries nearby ones."""
+def kmeans(x, n_clusters, weight, rng, workers, max_iter=None):
+    """Labels of k-means: the best of several runs if rows are few; with very many clusters, rows try nearby ones."""
     width = max(x.shape[1], LEAST_WIDTH)
     if len(x) * n_clusters <= FEW_PAIRS:
         return kmeans_of_few(x, n_clusters, weight, rng, KMEANS_ITER if max_iter is None else max_iter)
@@ -50,20 +46,10 @@ def kmeans(x, n_clusters, weight, rng, max_iter=None):
     if max_iter is None:
         size = len(x) * n_clusters * width
         max_iter = KMEANS_ITER if size <= GREEDY_NUMBERS else min(FEW_KMEANS_ITER, KMEANS_NUMBERS // size)
-    seed = int(rng.integers(2**31 - 1))
-    if weight is not None:  # scikit-learn casts them to the dtype of the rows
-        weight = np.ldexp(weight, -np.frexp(weight.max())[1])
     chosen = rng.choice(len(x), size=min(len(x), SEED_ROWS * n_clusters), replace=False)
     greedy = len(chosen) * n_clusters * width <= GREEDY_NUMBERS
     init = initialize.euclidean_centres(x[chosen], n_clusters, greedy_trials(n_clusters) if greedy else 1, rng)
-    if max_iter == 0:
-        return initialize.nearest_centres(x, init)
-    with warnings.catch_warnings():
-        # fewer distinct rows than clusters: the remaining clusters start from the prior
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return KMeans(n_clusters, init=init, n_init=1, max_iter=max_iter, random_state=seed).fit(
-            x, sample_weight=weight
-        ).labels_  # fmt: skip
+    return initialize.kmeans_from(x, init, weight, max_iter, workers)
 
 
 def greedy_trials(n_clusters):

@@ -130,8 +130,18 @@ class Splitting:
         model = self.sized(self.n)
         model.global_step(self._hard(self.labels, self.n), self.workers.split)
         weights = self.pair_weights(model, starts, order)
+        return self._outer_half(weights, order, starts)
+
+    def _outer_half(self, weights, order, starts):
+        """Whether the weight of a row, given in ``order``, is in the lower half of those of its component."""
         side = np.empty(len(weights), dtype=bool)
-        side[order] = self._upper_half(-weights, self.labels[order], starts)
+
+        def share(first, last):
+            some = slice(starts[first], starts[last])
+            owner = self.labels[order[some]] - first
+            side[order[some]] = self._upper_half(-weights[some], owner, starts[first : last + 1] - starts[first])
+
+        self.workers.map(share, spans(starts))
         return side
 
     def pair_weights(self, model, starts, rows):
@@ -241,9 +251,7 @@ class FewSplitting(Splitting):
         weights = np.empty(len(order))
         if not self.few.kernel.densities_within(self.few.x, self.few.weight, order, starts, weights):
             return super()._outer_side(order, starts)
-        side = np.empty(len(order), dtype=bool)
-        side[order] = self._upper_half(-weights, self.labels[order], starts)
-        return side
+        return self._outer_half(weights, order, starts)
 
     def _chosen(self, side, order, starts):
         chosen, gains, counts = side.astype(np.uint8), np.empty(self.n), np.empty((2, self.n))

@@ -1,7 +1,6 @@
 """Initial statistics of a fit: values that the caller gives, and the clusters that define the rest."""
 
 import numpy as np
-from scipy.special import logsumexp
 
 from sparsemix._engine import initialize
 from sparsemix._engine.loop import collect, respond
@@ -18,8 +17,9 @@ from sparsemix._heuristics.mixture.seeds import (
     rows_for_shape,
 )  # fmt: skip
 from sparsemix._heuristics.mixture.splitting import climb, climb_from, grow, sized
+from sparsemix._kernels.vectors import _log_sum
 from sparsemix._models.mixture.model import MixtureModel
-from sparsemix._rows.blocks import Rows
+from sparsemix._rows.blocks import Rows, spans
 from sparsemix._stats.altered import altered
 from sparsemix._stats.families import Gaussians
 from sparsemix._stats.responsibilities import SparseResponsibilities
@@ -33,8 +33,8 @@ SEEDINGS = (
 LEFT_OUT = 0.3, 0.6
 # Number of initialisations that get exchanges, the highest ones, for each of ``n_init``.
 EXCHANGED = 2
-# Number of weights of held-out rows in one tile.
-WEIGHTS = 1 << 22
+# Held-out rows in one tile.
+HELD_TILE = 512
 
 
 def data_gaussian(family, rows, workers):
@@ -326,9 +326,14 @@ def short_run(learner, labels, rows, held, workers):
     stats, _ = climb(learner, rows, resp, policy.POLICY.judge_steps, workers)
     log_weights = np.log(learner.weights.mean(stats["count"]))
     table = learner.point_estimate(stats).table(log_weights, held.dtype)
-    scratch = np.empty((max(1, WEIGHTS // len(log_weights)), len(log_weights)), held.dtype)
-    tiles = [held[start : start + len(scratch)] for start in range(0, len(held), len(scratch))]
-    return np.concatenate([logsumexp(table.weights(tile, scratch[: len(tile)]), axis=1) for tile in tiles])
+    log_densities = np.empty(len(held))
+
+    def share(first, last):
+        weights = table.weights(held[first:last], np.empty((last - first, len(log_weights)), held.dtype))
+        _log_sum.log_sum_exp(weights, log_densities[first:last])
+
+    workers.map(share, spans(len(held), HELD_TILE))
+    return log_densities
 
 
 def ahead(difference, weight):
@@ -352,13 +357,13 @@ def labels(method, learner, rows, n_components, rng, workers):
     if method == "random":
         return initialize.random_labels(len(x), n_components, rng)
     if method == "kmeans":
-        return kmeans(x, n_components, weight, rng)
+        return kmeans(x, n_components, weight, rng, workers)
     if method in SCALES:
-        return kmeans(x / SCALES[method](x), n_components, weight, rng)
+        return kmeans(x / SCALES[method](x), n_components, weight, rng, workers)
     if method == "kmeans_shape":
-        return kmeans(round_clusters(x, n_components, weight, rng), n_components, weight, rng)
+        return kmeans(round_clusters(x, n_components, weight, rng), n_components, weight, rng, workers)
     if method == "k-means++":
-        return kmeans(x, n_components, weight, rng, max_iter=1)
+        return kmeans(x, n_components, weight, rng, workers, max_iter=1)
     from_row = learner.family.item_divergences(learner.wide_prior, x)
     if method == "bregman":
         return initialize.plus_plus(from_row, len(x), n_components, rng, weight)

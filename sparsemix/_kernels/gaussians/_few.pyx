@@ -85,19 +85,19 @@ cdef class FewGaussians:
     cdef double scale_of(self, double dof) noexcept nogil:
         """The scale of the prior of one component, whose ``posterior`` has the prior's scale one."""
         cdef double found, wider
+        cdef double* squares = &self.rows[3, 0] if self.triangular else NULL
         cdef int i
         if self.triangular:
             tridiagonal(&self.posterior[0], &self.scale[0], &self.whitening[0, 0], self.d, &self.square[0, 0],
                         &self.rows[0, 0], &self.work[0])
         else:
             for i in range(self.d):
-                self.rows[0, i], self.rows[3, i] = self.posterior[i] / self.scale[i] - 1.0, 0.0
-        found = min(LARGEST_SCALE, best_scale(&self.rows[0, 0], &self.rows[3, 0], self.d, self.dof, dof))
+                self.rows[0, i] = self.posterior[i] / self.scale[i] - 1.0
+        found = min(LARGEST_SCALE, best_scale(&self.rows[0, 0], squares, self.d, self.dof, dof))
         if found < self.usual:
             wider = self.usual
             if dof > self.dof + 1.0:  # enough rows for a limit from above
-                wider = best_scale(&self.rows[0, 0], &self.rows[3, 0], self.d, self.dof,
-                                   dof * self.dof / (self.dof + 1.0))
+                wider = best_scale(&self.rows[0, 0], squares, self.d, self.dof, dof * self.dof / (self.dof + 1.0))
             found = max(found, min(wider, self.usual))
         return found
 

@@ -30,20 +30,43 @@ cdef double slope(const double* diagonal, const double* squares, int d, double s
     return s * trace
 
 
+cdef double slope_of_diagonal(const double* diagonal, int d, double s, double* curvature) noexcept nogil:
+    """The same for a diagonal T."""
+    cdef int i
+    cdef double trace = 0.0, squares = 0.0, share
+    for i in range(d):
+        share = 1.0 / (s + diagonal[i])
+        trace += share
+        squares += share * share
+    curvature[0] = s * (trace - s * squares)
+    return s * trace
+
+
+cdef inline double slope_at(
+    const double* diagonal, const double* squares, int d, double s, double* curvature
+) noexcept nogil:
+    if squares == NULL:
+        return slope_of_diagonal(diagonal, d, s, curvature)
+    return slope(diagonal, squares, d, s, curvature)
+
+
 cdef double best_scale(
     const double* diagonal, const double* squares, int d, double prior_dof, double dof
 ) noexcept nogil:
-    """The s >= 1 that maximises nu0 D log(s) - nu log det (s + T): Newton in log s, safeguarded by shrinking bounds."""
+    """The s >= 1 that maximises nu0 D log(s) - nu log det (s + T): Newton in log s, safeguarded by shrinking bounds.
+
+    T is diagonal if there are no ``squares`` of off-diagonal entries.
+    """
     cdef double low = 0.0, high = 0.0, at, gap, curvature, step
     cdef int i, _
-    if slope(diagonal, squares, d, 1.0, &curvature) * dof >= prior_dof * d or not dof > prior_dof:
+    if slope_at(diagonal, squares, d, 1.0, &curvature) * dof >= prior_dof * d or not dof > prior_dof:
         return 1.0
     for i in range(d):
         high += diagonal[i]
     high = log(high * prior_dof / (d * (dof - prior_dof)))  # upper bound: exact if all eigenvalues were equal
     at = 0.5 * high
     for _ in range(MOST_STEPS):
-        gap = prior_dof * d - dof * slope(diagonal, squares, d, exp(at), &curvature)
+        gap = prior_dof * d - dof * slope_at(diagonal, squares, d, exp(at), &curvature)
         if gap > 0.0:
             low = at
         elif gap < 0.0:
@@ -81,23 +104,25 @@ cdef void tridiagonal(
         rows[3 * d + i] = rows[d + i] * rows[d + i]
 
 
-def tridiagonal_scales(
+def diagonal_scales(
     const double[:, ::1] diagonals,  # IN  (K, D)
-    const double[:, ::1] squares,    # IN  (K, D) squares of the off-diagonal entries, D - 1 used
     double prior_dof,                # IN  nu0
     const double[:, ::1] dofs,       # IN  (n, K) nu_k, n of each matrix
     double[:, ::1] scales,           # OUT (n, K) s_k >= 1 that maximises nu0 D log(s) - nu_k log det (s + T_k)
+    Py_ssize_t first=0,              # IN  matrices first to last only
+    Py_ssize_t last=-1,              # IN  -1 for all
 ):
-    """Scales for tridiagonal matrices."""
-    cdef Py_ssize_t i, k
-    cdef int d = diagonals.shape[1]
-    check_dofs(dofs, scales, diagonals.shape[0])
-    if squares.shape[0] != diagonals.shape[0] or squares.shape[1] != d:
-        raise ValueError("squares must have the shape of diagonals")
+    """Scales for diagonal matrices."""
+    cdef Py_ssize_t i, k, n_components = diagonals.shape[0]
+    check_dofs(dofs, scales, n_components)
+    if last < 0:
+        last = n_components
+    if not 0 <= first <= last <= n_components:
+        raise ValueError(f"no matrices {first} to {last} among {n_components}")
     with nogil:
-        for k in range(diagonals.shape[0]):
+        for k in range(first, last):
             for i in range(dofs.shape[0]):
-                scales[i, k] = best_scale(&diagonals[k, 0], &squares[k, 0], d, prior_dof, dofs[i, k])
+                scales[i, k] = best_scale(&diagonals[k, 0], NULL, <int> diagonals.shape[1], prior_dof, dofs[i, k])
 
 
 cdef check_dofs(const double[:, ::1] dofs, double[:, ::1] scales, Py_ssize_t n):

@@ -67,12 +67,13 @@ class DiagonalGaussian(GaussianFamily):
         kappa = kappa[:, 0] if prior.mean_precision.ndim == 1 else kappa
         return NormalGamma(mean, kappa, prior.dof + stats["count"], np.maximum(scale, prior.scale))  # but for round-off
 
-    def prior_scales(self, prior, post, split=serial, n_means=0.0):  # noqa: ARG002
+    def prior_scales(self, prior, post, split=serial, n_means=0.0):
         """See GaussianFamily."""
         scales = np.empty((2, len(post.scale)))
         spectra = post.scale / prior.scale - 1.0
         dof = self.dof_of_scales(prior, post, n_means)
-        _scales.tridiagonal_scales(spectra, np.zeros_like(spectra), float(prior.dof[0]), dof, scales)
+        given = spectra, float(prior.dof[0]), dof, scales
+        split(lambda first, last: _scales.diagonal_scales(*given, first, last), len(spectra))
         return scales
 
     def expected(self, post):

@@ -78,7 +78,7 @@ class TiedDiagonalGaussian(GaussianFamily):
         """See GaussianFamily; one scale."""
         spectra, scales = (post.scale / prior.scale - 1.0)[None], np.empty((2, 1))
         dof = self.dof_of_scales(prior, post, n_means)
-        _scales.tridiagonal_scales(spectra, np.zeros_like(spectra), prior.dof, dof, scales)
+        _scales.diagonal_scales(spectra, prior.dof, dof, scales)
         return scales
 
     def blurred(self, post, counts, blur):
