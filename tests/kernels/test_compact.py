@@ -84,15 +84,17 @@ def test_a_centre_without_rows_takes_the_farthest_row():
 
 @pytest.mark.parametrize(("n", "d", "asked", "kept"), [(2, 1, 2, 1), (50, 3, 50, 49), (300, 7, 99, 5), (999, 2, 9, 40)])
 def test_neighbours_equal_their_twin(n, d, asked, kept):
-    x, near = rows(n, d), np.empty((asked, kept), dtype=np.intp)
-    _compact.nearest_rows(x, near)
-    squares = cdist(x[:asked], x, "sqeuclidean")
-    squares[np.arange(asked), np.arange(asked)] = np.inf
-    np.testing.assert_array_equal(near, np.argsort(squares, axis=1, kind="stable")[:, :kept])
+    """In other units too, from the neighbours before."""
+    x, near = rows(n, d), np.full((asked, kept), -1)
+    for units in (1.0, np.geomspace(1.0, 3.0, d)):
+        _compact.nearest_rows(units * x, near)
+        squares = cdist(units * x[:asked], units * x, "sqeuclidean")
+        squares[np.arange(asked), np.arange(asked)] = np.inf
+        np.testing.assert_array_equal(near, np.argsort(squares, axis=1, kind="stable")[:, :kept])
 
 
 def test_equal_distances_take_the_first_rows():
-    near = np.empty((1, 3), dtype=np.intp)
+    near = np.full((1, 3), -1)
     _compact.nearest_rows(np.array([[0.0], [2.0], [1.0], [-1.0], [1.0], [-1.0]]), near)
     np.testing.assert_array_equal(near, [[2, 3, 4]])
 
@@ -108,4 +110,4 @@ def test_arrays_that_do_not_fit_are_refused():
     with pytest.raises(ValueError, match="must not be empty"):
         _compact.plus_plus(x[:0], np.ones(0), np.zeros((2, 1)), np.zeros((2, 2)))
     with pytest.raises(ValueError, match="near must be"):
-        _compact.nearest_rows(x, np.empty((4, 4), dtype=np.intp))
+        _compact.nearest_rows(x, np.full((4, 4), -1))

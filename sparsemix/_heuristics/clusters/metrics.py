@@ -47,7 +47,7 @@ def neighbours(x, matrices, kept=NEIGHBOURS, rounds=ROUNDS):
     """Covariance (D, D) or variances (D,) within clusters, from differences of a row and its ``kept`` neighbours."""
     n = min(len(x), ASKED)
     kept = min(kept, len(x) - 1)
-    within, near = np.diag(x.var(axis=0)) if matrices else x.var(axis=0), np.empty((n, kept), dtype=np.intp)
+    within, near = np.diag(x.var(axis=0)) if matrices else x.var(axis=0), np.full((n, kept), -1)
     for _ in range(rounds):
         units = round_rows(x, within)
         _compact.nearest_rows(np.ascontiguousarray(units, dtype=np.float64), near)

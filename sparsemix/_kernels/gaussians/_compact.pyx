@@ -194,10 +194,14 @@ cdef void fill_empty(const double[:, ::1] x, const double[::1] weight, const int
 
 def nearest_rows(
     const double[:, ::1] x,     # IN  (n, D)
-    Py_ssize_t[:, ::1] near,    # OUT (m, k) for each of the first m rows its k nearest ones, without itself
+    Py_ssize_t[:, ::1] near,    # INOUT (m, k) for each of the first m rows its k nearest ones, without itself
 ):
-    """Neighbours by Euclidean distance, the nearest first, and of equally distant ones the first row."""
-    cdef Py_ssize_t n = x.shape[0], d = x.shape[1], kept = near.shape[1], i, padded
+    """Neighbours by Euclidean distance, the nearest first, and of equally distant ones the first row.
+
+    ``near`` begins with -1, or with k other rows for each, which save time if they are near.
+    """
+    cdef Py_ssize_t n = x.shape[0], d = x.shape[1], kept = near.shape[1], i, j, padded
+    cdef double limit
     if near.shape[0] > n or kept >= n or d == 0:
         raise ValueError("near must be (m, k) with m <= n and k < n, and rows must have columns")
     if kept == 0 or near.shape[0] == 0:
@@ -211,24 +215,29 @@ def nearest_rows(
         for i in range(near.shape[0]):
             sparsemix_squares(isa, &x[i, 0], d, &points[0, 0], padded, &squares[0])
             squares[i] = INFINITY
-            keep_least(squares, n, i, best, near[i])
+            limit = 0.0
+            for j in range(kept):
+                limit = max(limit, squares[near[i, j]] if 0 <= near[i, j] < n else INFINITY)
+            keep_least(squares, n, i, limit, best, near[i])
 
 
-cdef void keep_least(const double[::1] squares, Py_ssize_t n, Py_ssize_t own, double[::1] best,
+cdef void keep_least(const double[::1] squares, Py_ssize_t n, Py_ssize_t own, double limit, double[::1] best,
                      Py_ssize_t[::1] names) noexcept nogil:
-    """Numbers of the least squares in increasing order; whole blocks without one of them are skipped."""
+    """Numbers of the least squares in increasing order, of which enough are at most ``limit``.
+
+    Blocks without one of them are skipped.
+    """
     cdef Py_ssize_t kept = best.shape[0], found = 0, block, first, j, at
     cdef double least
     for block in range(squares.shape[0] // SPARSEMIX_POINTS):
         first = block * SPARSEMIX_POINTS
-        if found == kept:
-            least = squares[first]
-            for j in range(first + 1, first + SPARSEMIX_POINTS):
-                least = min(least, squares[j])
-            if not least < best[kept - 1]:
-                continue
+        least = squares[first]
+        for j in range(first + 1, first + SPARSEMIX_POINTS):
+            least = min(least, squares[j])
+        if not (least < best[kept - 1] if found == kept else least <= limit):
+            continue
         for j in range(first, min(first + SPARSEMIX_POINTS, n)):
-            if j == own or (found == kept and not squares[j] < best[kept - 1]):
+            if j == own or not (squares[j] < best[kept - 1] if found == kept else squares[j] <= limit):
                 continue
             at = found if found < kept else kept - 1
             found = min(found + 1, kept)
