@@ -24,7 +24,7 @@ SETTINGS = {
     "few kept": {"n_nonzero": 2},
     "noise": {"floor": np.array([1e-3, 0.2, 0.0])},
     "scales": {"learn_scales": True},
-    "usual scale": {"learn_scales": True, "usual_scale": 8.0},
+    "usual scale": {"learn_scales": True, "usual_scale": 1e3},
     "equal weights": {"weights": EqualWeights()},
 }
 
