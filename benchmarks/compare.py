@@ -1,9 +1,15 @@
 """Time, memory and score of each estimator at another revision and in this folder, in one run: ``make compare``.
 
 python benchmarks/compare.py main
+python benchmarks/compare.py main --speed --data FOLDER
 python benchmarks/compare.py main --corpora docword.kos.txt.gz books-50-1000 docstrings --epochs 1 5 None --seeds 3
 
-The second form compares topics, after each number of epochs (None: the default). Run it before a change of a sampler
+The second form has work in which peers were faster, or in which a second thread waits, with these peers beside: fits of
+tables of 100 to 5,000 rows (GaussianMixture), titles, embeddings (SuperKMeans), shares of a fit that one thread does
+alone, one epoch with 1,000 topics (with 100), peak memory in tables of K V numbers of four bytes, and an import
+(sklearn.mixture). Seconds are those of the processor on one core. FOLDER has the corpora.
+
+The third form compares topics, after each number of epochs (None: the default). Run it before a change of a sampler
 or of a default of topics. Corpora are UCI files, "docstrings", and drawn documents of unequal lengths: 1,000 of 50
 words, of which books-n-L makes n of L words with one topic, long-F one F times as long, and lengths-s log-normal ones
 of standard deviation s. The columns are held-out score (document completion in nats a token, common alpha .1), NPMI and
@@ -27,6 +33,8 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+from _measure import CORES
+from _measure import run as measured
 from _topics_tasks import corpus as named_counts
 from scipy import sparse
 
@@ -99,6 +107,7 @@ np.save(f"{folder}/topics.npy", model.components_ - model.topic_word_prior_)
 print(json.dumps({"seconds": seconds, "prior": float(model.topic_word_prior_)}))
 """
 DRAWN = "books", "long", "lengths"
+SPEED = "seconds", "peer", "ratio", "worst", "two", "score", "peer score"
 COLUMNS = "nats", "npmi", "distinct", "counts", "seconds"
 MOST_HELD_OUT, SPLITS, DISTINCT, COMMON_ALPHA = 1000, 4, 8, 0.1
 
@@ -243,6 +252,45 @@ def compare_topics(sources, options, folder):
                 print(f"{label:14s} {epochs!s:>7s} {revision:10s}{numbers}  ({error:.3f})", flush=True)
 
 
+# -- work in which Python or one thread takes the time
+
+
+def speed_tasks(data):
+    """Name of each row, its task, and its arguments; those of ``data`` need that folder."""
+    def of_corpus(name):
+        return next((str(path) for path in sorted(Path(data or ".").glob(f"docword.{name}.txt*"))), None)
+
+    titles, abstracts = of_corpus("tweets_t"), of_corpus("arxiv")
+    rows = [(f"small tables, {kind}", "small", {"covariance_type": kind}) for kind in ("full", "diag")]
+    rows += [("titles, K = 100", "topics", {"path": titles, "n_components": 100})]
+    rows += [(f"embeddings, K = {k:,}", "embeddings", {"data": data, "n_components": k}) for k in (1000, 4000)]
+    rows += [("labels of embeddings, K = 1,000", "labels", {"data": data, "n_components": 1000})]
+    rows += [(f"alone: {kind}", "alone", {"covariance_type": kind}) for kind in ("full", "diag")]
+    rows += [("alone: titles", "alone", {"path": titles}), ("alone: abstracts", "alone", {"path": abstracts})]
+    rows += [("one epoch, K = 1,000", "first_epoch", {"n_components": 1000})]
+    rows += [("memory, K = 1,000", "tables", {"path": abstracts, "n_components": 1000})]
+    return [*rows, ("import", "imports", {})]
+
+
+def compare_speed(sources, options):
+    """A line for each row and revision: seconds, the peer's, the ratio of both or what the row counts, and scores."""
+    print(f"{'':34s} {'revision':10s}" + "".join(f"{name:>10s}" for name in SPEED))
+    for name, task, arguments in speed_tasks(options.data):
+        if options.only not in name or None in arguments.values():
+            continue
+        ends = {revision: [] for revision in sources}
+        for _ in range(options.rounds):
+            for revision, source in sources.items():
+                os.environ["PYTHONPATH"] = str(source)
+                ends[revision].append(measured(f"_speed_tasks:{task}", CORES[:1], **arguments))
+        for revision, rounds in ends.items():
+            row = {field: statistics.median(each[field] for each in rounds) for field in rounds[0] if rounds[0][field]}
+            if "ratio" not in row and "peer" in row:
+                row["ratio"] = row["seconds"] / row["peer"]
+            numbers = "".join(f"{row[field]:10.4f}" if field in row else f"{'':>10s}" for field in SPEED)
+            print(f"{name:34s} {revision:10s}{numbers}", flush=True)
+
+
 def compare_estimators(sources, options):
     """A line for each estimator, from several rounds at the revision and here."""
     print(f"{'':32s} {'base':>10s} {'head':>10s} {'ratio':>7s} and noise  memory beyond data   held-out score")
@@ -262,6 +310,8 @@ def main():
     parser.add_argument("base", nargs="+", help="revisions that git knows; several only with --corpora")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--only", default="", help="estimators whose name holds this")
+    parser.add_argument("--speed", action="store_true", help="work in which Python or one thread takes the time")
+    parser.add_argument("--data", metavar="FOLDER", help="corpora of --speed")
     parser.add_argument("--corpora", nargs="+", help="compare topics of these")
     parser.add_argument("--epochs", nargs="+", type=epochs, default=[1, 5, None])
     parser.add_argument("--seeds", type=int, default=3)
@@ -278,7 +328,9 @@ def main():
             Path(folder, revision).mkdir(parents=True)
             sources[revision] = build(revision, Path(folder, revision))
         sources["head"] = ROOT
-        if options.corpora:
+        if options.speed:
+            compare_speed(sources, options)
+        elif options.corpora:
             compare_topics(sources, options, Path(folder))
         else:
             compare_estimators(list(sources.values()), options)

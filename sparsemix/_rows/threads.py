@@ -169,7 +169,7 @@ class Workers:
 
         So threads do not wait for work that only one can do. The job has ended after the context.
         """
-        if not self._helpers:
+        if self.n_jobs == 1:
             yield
             job()
             return
