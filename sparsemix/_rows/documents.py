@@ -85,8 +85,7 @@ class DocumentBlock:
 
     @cached_property
     def _lengths(self):
-        sums = np.concatenate([[0.0], np.cumsum(self.counts, dtype=np.float64)])
-        return sums[self.indptr[1:]] - sums[self.indptr[:-1]]
+        return _gather.tokens(self.indptr, self.counts)
 
     @cached_property
     def n_tokens(self):
@@ -101,7 +100,7 @@ class DocumentBlock:
     @cached_property
     def longest_first(self):
         """Documents by decreasing number of entries: threads that take them in turn end at about the same time."""
-        return np.argsort(-np.diff(self.indptr), kind="stable").astype(np.int32)
+        return _gather.longest_first(self.indptr)
 
     @cached_property
     def sample_starts(self):
@@ -229,7 +228,7 @@ class Documents:
     def _gathered(self, rows):
         """Selected documents, copied into consecutive memory."""
         X, indptr = self.X, np.empty(len(rows) + 1, dtype=np.int64)
-        _gather.lengths(X.indptr, rows, indptr)
+        _gather.lengths(X.indptr, X.indices, X.data, rows, indptr)
         indices, counts = np.empty(indptr[-1], dtype=np.int32), np.empty(indptr[-1], dtype=self.block_dtype)
         _gather.gather(X.indptr, X.indices, X.data, rows, indptr, indices, counts)
         return DocumentBlock(indptr, indices, counts, X.shape[1])
@@ -433,7 +432,7 @@ def tiles(numbers, tile):
 
     A new batch begins where row numbers decrease.
     """
-    bounds = [0, *(np.flatnonzero(np.diff(numbers) < 0) + 1).tolist(), len(numbers)]
+    bounds = [0, *(np.flatnonzero(numbers[1:] < numbers[:-1]) + 1).tolist(), len(numbers)]
     for first, last in pairwise(bounds):
         yield from ((first + a, first + b) for a, b in spans(last - first, tile))
 

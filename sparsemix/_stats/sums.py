@@ -15,8 +15,6 @@ The methods:
 - ``nbytes``, ``is_writeable`` (whether arrays that change in place may do so), ``is_deferred``.
 """
 
-from functools import singledispatch
-
 import numpy as np
 from scipy import sparse
 
@@ -27,10 +25,11 @@ from sparsemix._stats.word_rows import WordRows, multiplied
 PIECE = 1 << 16
 
 
-@singledispatch
 def as_sums(value):
     """Sums of any kind as an object with this protocol."""
-    return value
+    if isinstance(value, np.ndarray):
+        return DenseSums(value)
+    return CsrSums(value) if sparse.issparse(value) else value
 
 
 def added(value, other, factor, signed=False):
@@ -188,8 +187,3 @@ class CsrSums:
         return self.value
 
     tocsr = summand
-
-
-as_sums.register(np.ndarray, DenseSums)
-as_sums.register(sparse.sparray, CsrSums)
-as_sums.register(sparse.spmatrix, CsrSums)

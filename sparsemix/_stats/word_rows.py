@@ -223,8 +223,7 @@ class ByWord:
     @classmethod
     def of(cls, indices, n_words):
         """Group the entries by ``indices``, the word of each entry."""
-        starts, entries = np.empty(n_words + 1, dtype=np.int64), np.empty(len(indices), dtype=np.int32)
-        _words.group_by_word(indices, starts, entries)
-        words = np.flatnonzero(starts[1:] != starts[:-1]).astype(np.int32)
-        bounds = np.searchsorted(starts[words], np.arange(GROUPS + 1) * len(entries) // GROUPS)
-        return cls(starts, entries, words, bounds)
+        starts, entries = np.empty(n_words + 2, dtype=np.int64), np.empty(len(indices), dtype=np.int32)
+        words, bounds = np.empty(n_words, dtype=np.int32), np.empty(GROUPS + 1, dtype=np.int64)
+        n = _words.group_by_word(indices, starts, entries, words, bounds)
+        return cls(starts[:-1], entries, words[:n].copy(), bounds)

@@ -9,6 +9,7 @@ from sparsemix._kernels.vectors._simd import aligned_empty
 
 from sparsemix._kernels.documents import _docstep, _entries, _special, _words
 from sparsemix._models.topics.variational_model import inverse_totals
+from sparsemix._stats.word_rows import ByWord
 
 DTYPES = [np.float32, np.float64]
 K = 12
@@ -712,9 +713,8 @@ class Entries:
         self.p = rng.uniform(0.0, 2.0, size=(n_documents, n_components)).astype(dtype)
 
     def grouped(self):
-        starts, entries = np.full(self.n_words + 1, -1, dtype=np.int64), np.full(len(self.indices), -1, dtype=np.int32)
-        _words.group_by_word(*read_only(self.indices), starts, entries)
-        return starts, entries
+        by_word = ByWord.of(*read_only(self.indices), self.n_words)
+        return by_word.starts, by_word.entries
 
     def sparse_sums(self, smallest=0.0, ranges=None):
         """(V, K) from the kernel, and the energies."""
@@ -752,8 +752,14 @@ def test_entries_are_grouped_by_word_in_order(n_nonzero):
 
 
 def test_grouping_needs_space():
+    def group(indices, entries, n_words, n_bounds):
+        words, starts, bounds = (np.zeros(n, dtype) for n, dtype in ((n_words, "i4"), (n_words + 2, "i8"), (n_bounds, "i8")))
+        _words.group_by_word(indices, starts, entries, words, bounds)
+
     with pytest.raises(ValueError, match="space"):
-        _words.group_by_word(np.zeros(3, dtype=np.int32), np.zeros(2, dtype=np.int64), np.zeros(2, dtype=np.int32))
+        group(np.zeros(3, dtype=np.int32), np.zeros(2, dtype=np.int32), n_words=1, n_bounds=2)
+    with pytest.raises(ValueError, match="bounds"):
+        group(np.zeros(3, dtype=np.int32), np.zeros(3, dtype=np.int32), n_words=1, n_bounds=1)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

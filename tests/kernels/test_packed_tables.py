@@ -10,6 +10,7 @@ from sparsemix._kernels.documents import _docstep, _memory, _special, _words
 from sparsemix._models.topics import variational_model as _model
 from sparsemix._rows.documents import DocumentMemory
 from sparsemix._rows.threads import Workers
+from sparsemix._stats.word_rows import ByWord
 from sparsemix.datasets import make_sparse_lda
 
 V, N = 37, 50
@@ -139,8 +140,8 @@ def test_documents_and_sums_are_the_same_from_both_tables(dtype, prior, warm, de
     found = infer(corpus, rows, rows.lists, n_components, dtype, start, n_restarts=2)
     for a, b in zip(found, expected, strict=True):
         np.testing.assert_array_equal(a, b)
-    starts, entries = np.zeros(V + 1, dtype=np.int64), np.zeros(len(corpus[1]), dtype=np.int32)
-    _words.group_by_word(corpus[1], starts, entries)
+    by_word = ByWord.of(corpus[1], V)
+    starts, entries = by_word.starts, by_word.entries
     sums = []
     for each in (table, rows):
         lengths, energies = np.zeros(V, dtype=np.int64), np.zeros(V)

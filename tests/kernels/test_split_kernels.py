@@ -10,7 +10,7 @@ from scipy.special import gammaln
 from sparsemix._kernels.documents._entries import Entries
 from sparsemix._kernels.vectors._simd import aligned_empty
 
-from sparsemix._kernels.documents import _words
+from sparsemix._stats.word_rows import ByWord
 from sparsemix._kernels.split import _split
 from sparsemix._kernels.vectors import _simd
 from sparsemix._stats.packed_counts import PackedCounts
@@ -95,8 +95,8 @@ class Problem:
             self.sparse_start(), _split.sample_starts(self.indptr, self.counts), states, records, shares, self.order,
             workspaces, self.own,
         )  # fmt: skip
-        starts, entries = np.empty(self.n_words + 1, dtype=np.int64), np.empty(nnz, dtype=np.int32)
-        _words.group_by_word(self.indices, starts, entries)
+        by_word = ByWord.of(self.indices, self.n_words)
+        starts, entries = by_word.starts, by_word.entries
         grouped = _split.Records(starts, entries, records, shares, self.weights)
         if least:
             before, gains, lengths = packed.toarray(), np.zeros(n_components), np.zeros(self.n_words, dtype=np.int64)
@@ -148,8 +148,8 @@ class Problem:
             self.sparse_start(), _split.sample_starts(self.indptr, self.counts), states, records, shares, self.order,
             workspaces, self.own,
         )  # fmt: skip
-        starts, entries = np.empty(self.n_words + 1, dtype=np.int64), np.empty(nnz, dtype=np.int32)
-        _words.group_by_word(self.indices, starts, entries)
+        by_word = ByWord.of(self.indices, self.n_words)
+        starts, entries = by_word.starts, by_word.entries
         of_entry = np.repeat(groups, np.diff(self.indptr))
         grouped = _split.Records(starts, entries, records, shares, self.weights, of_entry)
         every, totals = np.arange(self.n_words, dtype=np.int32), np.zeros(n_components)

@@ -11,7 +11,7 @@ from sparsemix._kernels.threads._wake_signal import WakeSignal
 
 from sparsemix._kernels.documents import _memory
 from sparsemix._rows.blocks import same
-from sparsemix._rows.documents import Documents
+from sparsemix._rows.documents import DocumentBlock, Documents
 from sparsemix._rows.threads import Workers
 from sparsemix._stats.word_rows import GROUPS, ByWord
 
@@ -188,3 +188,16 @@ def test_selections_are_compared_by_their_rows():
     assert not same(slice(0, 4), slice(0, 5))
     assert not same(slice(0, 2), np.arange(2))
     assert not same(rows, np.array([1, 3]))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_descriptions_of_a_block_equal_those_of_numpy(dtype):
+    rng = np.random.default_rng(1)
+    counts = np.where(rng.random((50, 9)) < 0.4, rng.gamma(2.0, size=(50, 9)), 0.0)
+    counts[[0, 7, 49]] = 0.0
+    block = DocumentBlock.of(sparse.csr_array(counts), dtype)
+    ends = np.concatenate([[0.0], np.cumsum(block.counts, dtype=np.float64)])[block.indptr]
+    np.testing.assert_array_equal(block.lengths(), np.diff(ends))
+    order = np.argsort(-np.diff(block.indptr), kind="stable")
+    np.testing.assert_array_equal(block.longest_first, order)
+    assert block.part(0, 0).longest_first.shape == block.part(0, 0).lengths().shape == (0,)

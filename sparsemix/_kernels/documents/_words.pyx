@@ -43,26 +43,40 @@ cdef enum:
 
 def group_by_word(
     const int[::1] indices,     # IN  (nnz,) word of each entry
-    int64_t[::1] starts,        # OUT (V + 1,) word v has entries starts[v] to starts[v + 1] of the next array
+    int64_t[::1] starts,        # OUT (V + 2,) word v has entries starts[v] to starts[v + 1] of the next array
     int[::1] entries,           # OUT (nnz,) increasing within a word
+    int[::1] words,             # OUT (V,) set up to the returned number: words with entries, increasing
+    int64_t[::1] bounds,        # OUT (groups + 1,) of these words, in groups of about equally many entries
 ):
-    """Counting sort of entries by word."""
-    cdef Py_ssize_t e, v, n_words = starts.shape[0] - 1
-    if entries.shape[0] < indices.shape[0]:
+    """Counting sort of entries by word; returns the number of words with entries."""
+    cdef Py_ssize_t e, v, n = 0, g = 0, nnz = indices.shape[0], n_words = starts.shape[0] - 2
+    cdef Py_ssize_t n_groups = bounds.shape[0] - 1
+    cdef int64_t count, before = 0
+    if n_words < 0 or words.shape[0] < n_words or n_groups < 1:
+        raise ValueError("starts must have two more numbers than there are words, and bounds two or more")
+    if entries.shape[0] < nnz:
         raise ValueError("entries must have space for all")
     with nogil:
         starts[:] = 0
-        for e in range(indices.shape[0]):
-            starts[indices[e] + 1] += 1
-        for v in range(n_words):
-            starts[v + 1] += starts[v]
-        for e in range(indices.shape[0]):
+        for e in range(nnz):
+            starts[indices[e] + 2] += 1
+        for v in range(n_words):  # without a branch, which would be hard to predict
+            words[n] = <int> v
+            count = starts[v + 2]
+            n += count != 0
+            starts[v + 1] = before
+            before += count
+        for e in range(nnz):
             v = indices[e]
-            entries[starts[v]] = <int> e
-            starts[v] += 1
-        for v in range(n_words, 0, -1):
-            starts[v] = starts[v - 1]
-        starts[0] = 0
+            entries[starts[v + 1]] = <int> e
+            starts[v + 1] += 1
+        for v in range(n):
+            while g <= n_groups and starts[words[v]] >= g * nnz // n_groups:
+                bounds[g] = v
+                g += 1
+        for g in range(g, n_groups + 1):
+            bounds[g] = n
+    return n
 
 
 def sum_sparse(

@@ -29,7 +29,8 @@
 
 static inline int sparsemix_split_samples(double count)
 {
-    return count > SPARSEMIX_MOST_SAMPLES ? SPARSEMIX_MOST_SAMPLES : (int)ceil(count);
+    const int whole = count > SPARSEMIX_MOST_SAMPLES ? SPARSEMIX_MOST_SAMPLES : (int)count; /* ceil may be a call */
+    return count > SPARSEMIX_MOST_SAMPLES ? SPARSEMIX_MOST_SAMPLES : whole + (whole < count);
 }
 
 /* Topics of samples, in two or four bytes; -1 throughout a document without samples. */

@@ -48,5 +48,7 @@ class TokenTopics:
 
 def draws_for_prior(alpha, lengths):
     """Expected draws from the prior, per unit of prior mass: digamma(A + N_j) - digamma(A)."""
-    total = alpha.sum()
+    total, whole = alpha.sum(), lengths.astype(np.intp)
+    if len(lengths) > (longest := lengths.max(initial=0.0)) and (whole == lengths).all():  # many have the same length
+        return psi(total + np.arange(longest + 1.0))[whole] - psi(total)
     return psi(total + lengths) - psi(total)
