@@ -307,7 +307,7 @@ def sum_draws(
     """Expected number of tokens of each topic that are draws from the documents' prior."""
     cdef Py_ssize_t d, i, k
     cdef double[::1] none = np.empty(alpha.shape[0]), n = np.zeros(alpha.shape[0])
-    cdef double[::1] one = np.full(alpha.shape[0], -1.0)  # draws of one token, which most topics of a short document have
+    cdef double[::1] one = np.full(alpha.shape[0], -1.0)  # draws of one token, which most short documents have
     if weight.shape[0] != indptr.shape[0] - 1 or out.shape[0] != alpha.shape[0]:
         raise ValueError("weight must be one number a document, and out one a topic")
     if min(topics.shape[0], values.shape[0]) < indptr[indptr.shape[0] - 1]:
