@@ -753,7 +753,8 @@ def test_entries_are_grouped_by_word_in_order(n_nonzero):
 
 def test_grouping_needs_space():
     def group(indices, entries, n_words, n_bounds):
-        words, starts, bounds = (np.zeros(n, dtype) for n, dtype in ((n_words, "i4"), (n_words + 2, "i8"), (n_bounds, "i8")))
+        sizes = (n_words, "i4"), (n_words + 2, "i8"), (n_bounds, "i8")
+        words, starts, bounds = (np.zeros(n, dtype) for n, dtype in sizes)
         _words.group_by_word(indices, starts, entries, words, bounds)
 
     with pytest.raises(ValueError, match="space"):

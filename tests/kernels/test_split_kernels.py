@@ -10,10 +10,10 @@ from scipy.special import gammaln
 from sparsemix._kernels.documents._entries import Entries
 from sparsemix._kernels.vectors._simd import aligned_empty
 
-from sparsemix._stats.word_rows import ByWord
 from sparsemix._kernels.split import _split
 from sparsemix._kernels.vectors import _simd
 from sparsemix._stats.packed_counts import PackedCounts
+from sparsemix._stats.word_rows import ByWord
 
 BLOCK = 128
 LANES = {"baseline": max(1, _simd.BASELINE_BYTES // 8), "x86-64-v3": 4, "x86-64-v4": 8}
