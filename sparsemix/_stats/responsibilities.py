@@ -63,8 +63,6 @@ class SparseResponsibilities:
 
     def entropy(self, sample_weight=None):
         """Weighted sum over rows of ``-sum_k r log r``."""
-        if self.values.shape[1] == 1:
-            return 0.0
         per_row = entr(self.values).sum(axis=1)
         return float(per_row.sum() if sample_weight is None else per_row @ sample_weight)
 
