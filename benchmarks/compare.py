@@ -4,10 +4,10 @@ python benchmarks/compare.py main
 python benchmarks/compare.py main --speed --data FOLDER
 python benchmarks/compare.py main --corpora docword.kos.txt.gz books-50-1000 docstrings --epochs 1 5 None --seeds 3
 
-The second form has work in which peers were faster, or in which a second thread waits, with these peers beside: fits of
-tables of 100 to 5,000 rows (GaussianMixture), titles, embeddings (SuperKMeans), shares of a fit that one thread does
-alone, one epoch with 1,000 topics (with 100), peak memory in tables of K V numbers of four bytes, and an import
-(sklearn.mixture). Seconds are those of the processor on one core. FOLDER has the corpora.
+The second form measures peers in the same process, which brackets name: fits of tables of 100 to 5,000 rows
+(GaussianMixture), fits of titles, fits and labels of embeddings (SuperKMeans), and an import (sklearn.mixture). It also
+measures the share of a fit that one thread does alone, one epoch with 1,000 topics (with 100), and peak memory in
+tables of K V numbers of four bytes. Seconds are those of the processor on one core. FOLDER has the corpora.
 
 The third form compares topics, after each number of epochs (None: the default). Run it before a change of a sampler
 or of a default of topics. Corpora are UCI files, "docstrings", and drawn documents of unequal lengths: 1,000 of 50
@@ -284,7 +284,8 @@ def compare_speed(sources, options):
                 os.environ["PYTHONPATH"] = str(source)
                 ends[revision].append(measured(f"_speed_tasks:{task}", CORES[:1], **arguments))
         for revision, rounds in ends.items():
-            row = {field: statistics.median(each[field] for each in rounds) for field in rounds[0] if rounds[0][field]}
+            known = [field for field, value in rounds[0].items() if value is not None]
+            row = {field: statistics.median(each[field] for each in rounds) for field in known}
             if "ratio" not in row and "peer" in row:
                 row["ratio"] = row["seconds"] / row["peer"]
             numbers = "".join(f"{row[field]:10.4f}" if field in row else f"{'':>10s}" for field in SPEED)
@@ -309,7 +310,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("base", nargs="+", help="revisions that git knows; several only with --corpora")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--only", default="", help="estimators whose name holds this")
+    parser.add_argument("--only", default="", help="estimators, or rows of --speed, whose name holds this")
     parser.add_argument("--speed", action="store_true", help="work in which Python or one thread takes the time")
     parser.add_argument("--data", metavar="FOLDER", help="corpora of --speed")
     parser.add_argument("--corpora", nargs="+", help="compare topics of these")

@@ -10,6 +10,8 @@ from functools import partial
 import numpy as np
 from scipy import sparse
 
+from sparsemix._rows.blocks import spans
+
 # Centres that k-means++ draws at once.
 DRAWN = 64
 # Round-off of a squared distance, in units of that of the squared length.
@@ -142,11 +144,10 @@ def kmeans_from(x, centres, weight, n_iter, workers):
     def assign(first, last):
         labels[first:last] = nearest_centres(x[first:last], centres)
 
-    blocks = [(first, min(first + ASSIGNED, len(x))) for first in range(0, len(x), ASSIGNED)]
-    workers.map(assign, blocks)
+    workers.map(assign, spans(len(x), ASSIGNED))
     for _ in range(n_iter):
         centres, before = means(x, labels, weight, centres), labels.copy()
-        workers.map(assign, blocks)
+        workers.map(assign, spans(len(x), ASSIGNED))
         if (labels == before).all():
             break
     return labels
@@ -307,8 +308,12 @@ def nearest_centres_in_cells(x, centres, cells, pivots):
 
 
 def means(x, labels, weight, centres):
-    """Weighted means of the rows of each label; the previous centre if a label has no rows."""
-    weight = np.ones(len(x), dtype=x.dtype) if weight is None else weight.astype(x.dtype)
+    """Weighted means of the rows of each label; the previous centre if a label has no rows.
+
+    A power of two makes weights small, so that sums in the dtype of the rows stay finite.
+    """
+    weight = np.ones(len(x)) if weight is None else np.ldexp(weight, -np.frexp(weight.max())[1])
+    weight = weight.astype(x.dtype)
     sums = sparse.csc_array((weight, labels, np.arange(len(x) + 1)), shape=(len(centres), len(x))) @ x
     counts = np.bincount(labels, weights=weight, minlength=len(centres))
     return np.where(counts[:, None] > 0.0, sums / np.maximum(counts, 1e-300)[:, None], centres).astype(x.dtype)

@@ -15,6 +15,8 @@
                                                                         |
                                              _scales.scales_of ---  scales of their priors
 
+    few rows             _few.FewGaussians.climb and split: all of these steps in one call
+
     rows with NaN        _missing.observed_diagonal, observed_matrix (weights of the observed values)  -> _topl
                          _missing.fill, complete (rows completed under a component)  -> _accumulate.add_*
                          _missing.expect (missing values given responsibilities, or draws of them)

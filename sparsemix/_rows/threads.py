@@ -105,9 +105,9 @@ _one_thread_of_blas = OneThreadOfBlas()  # BLAS limits are process-wide
 class Workers:
     """Context of a fit: ``n_jobs`` threads including the caller's; BLAS and OpenMP always run on one thread.
 
-    The last bits of a matrix product, and of scikit-learn's k-means, depend on the thread count, so both run on one
-    thread. Parallel work is cut into pieces whose results do not depend on the cut. The BLAS limit is process-wide, the
-    OpenMP limit is per thread.
+    The last bits of a matrix product depend on the thread count of BLAS, so each runs on one thread. Parallel work is
+    cut into pieces whose results do not depend on the cut. The BLAS limit is process-wide, the OpenMP limit is per
+    thread.
 
     A step of a batch takes some milliseconds and consists of several pieces, so dispatch must be cheap: joblib
     polls every 10 ms; futures and their conditions cost 0.1 ms. Here each thread waits at its own queue, and a free

@@ -109,7 +109,7 @@ class SparseGaussianMixture(MixtureEstimator):
         VB uses its squared value or the median variance of all non-constant columns, whichever is larger, divided by N
         + 1. An error names it if a covariance is not positive definite, or a component too narrow.
     init_params : str, array-like of shape (n_components, n_features) or dict, default="auto"
-        Initialisation. "kmeans": scikit-learn's k-means; "kmeans_scaled": k-means on columns of equal standard
+        Initialisation. "kmeans": k-means on the columns as they are; "kmeans_scaled": on columns of equal standard
         deviation; "kmeans_range": on columns of equal range; "kmeans_shape": in units in which clusters are round, for
         correlated columns; "k-means++": its seeds alone; "splitting": repeated splits of one component into K;
         "bregman": k-means++ seeds under a Bregman divergence [4]_; "random_from_data": random rows; "random": random

@@ -100,6 +100,15 @@ def test_kmeans_from_given_centres_is_that_of_scikit_learn(n_iter):
     np.testing.assert_array_equal(labels, theirs.labels_)
 
 
+@pytest.mark.parametrize("factor", [2.0**-100, 2.0**120])
+def test_the_unit_of_weights_changes_no_label(factor):
+    """Sums have the dtype of the rows, in which such weights would overflow."""
+    x, weight = rows_of(500, 2).astype(np.float32), np.random.default_rng(1).uniform(1e6, 2e6, size=500)
+    with Workers(1) as workers:
+        labels = [initialize.kmeans_from(x, x[:7], each, 20, workers) for each in (weight, factor * weight)]
+    np.testing.assert_array_equal(*labels)
+
+
 def test_kmeans_in_cells_of_few_distinct_rows():
     x = np.repeat(rows_of(50, 2), 100, axis=0)
     labels = initialize.kmeans_in_cells(x, MANY, None, len(x), 2, np.random.default_rng(0))

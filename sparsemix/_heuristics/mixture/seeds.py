@@ -65,15 +65,15 @@ def kmeans_of_few(x, n_clusters, weight, rng, max_iter):
     if len(x) > max(RUN_ROWS, SEED_ROWS * n_clusters):
         some = np.sort(rng.choice(len(x), size=max(RUN_ROWS, SEED_ROWS * n_clusters), replace=False))
     part, of_part = x[some], weight[some]
-    tol, labels, best = KMEANS_TOL * x.var(axis=0).mean(), np.empty(len(x), dtype=np.intc), (np.inf, None)
+    tol, runs = KMEANS_TOL * x.var(axis=0).mean(), []
+    steps = max_iter if len(part) == len(x) else max_iter // 2
     for _ in range(policy.POLICY.kmeans_runs if max_iter > 1 else 1):
-        centres = np.empty((n_clusters, x.shape[1]))
+        centres, labels = np.empty((n_clusters, x.shape[1])), np.empty(len(part), dtype=np.intc)
         _compact.plus_plus(part, of_part, rng.uniform(size=(n_clusters, greedy_trials(n_clusters))), centres)
-        steps = max_iter if len(part) == len(x) else max_iter // 2
-        inertia = _compact.lloyd(part, of_part, centres, labels[: len(part)], steps, tol)
-        best = min(best, (inertia, centres, labels.copy()), key=lambda run: run[0])
-    _, centres, labels = best
+        runs.append((_compact.lloyd(part, of_part, centres, labels, steps, tol), centres, labels))
+    _, centres, labels = min(runs, key=lambda run: run[0])
     if len(part) < len(x):
+        labels = np.empty(len(x), dtype=np.intc)
         _compact.lloyd(x, weight, centres, labels, max_iter, tol)
     return labels
 

@@ -57,9 +57,9 @@ def plus_plus(
     with nogil:
         for k in range(centres.shape[0]):
             if not weighted_sums(weight, nearest, sums):
-                for i in range(n):
-                    nearest[i] = 0.0
-                cumulated(weight, sums)
+                nearest[:] = 1.0
+                weighted_sums(weight, nearest, sums)
+                nearest[:] = 0.0
             for t in range(trials):
                 i = drawn(sums, uniforms[k, t])
                 for j in range(d):
@@ -89,14 +89,6 @@ cdef bint weighted_sums(const double[::1] weight, const double[::1] nearest, dou
         total += weight[i] * nearest[i]
         sums[i] = total
     return total > 0.0
-
-
-cdef void cumulated(const double[::1] weight, double[::1] sums) noexcept nogil:
-    cdef Py_ssize_t i
-    cdef double total = 0.0
-    for i in range(sums.shape[0]):
-        total += weight[i]
-        sums[i] = total
 
 
 cdef Py_ssize_t drawn(const double[::1] sums, double uniform) noexcept nogil:

@@ -10,6 +10,7 @@ from sparsemix._estimator.input.gaussian_prior import check_means
 from sparsemix._heuristics.mixture.exchanges import exchange_components
 from sparsemix._heuristics.mixture.linear_splitting import LinearSplitting
 from sparsemix._heuristics.mixture.policy import few_components
+from sparsemix._heuristics.mixture.seeds import greedy_trials
 from sparsemix._heuristics.mixture.start import subset
 from sparsemix._stats.altered import altered
 from sparsemix._stats.linear import csr
@@ -152,7 +153,7 @@ def is_greedy(n_rows, n_components):
 def seeded_directions(x, weight, n_components, rng):
     """Labels of dense unit rows by k-means++ in squared distance, which is twice one minus the cosine."""
     if is_greedy(len(x), n_components):
-        n_trials = 2 + int(np.log(n_components))
+        n_trials = greedy_trials(n_components)
         return initialize.nearest_centres(x, initialize.euclidean_centres(x, n_components, n_trials, rng, weight))
     return initialize.euclidean_labels(x, n_components, rng, weight)
 
@@ -170,4 +171,4 @@ def seeded(method, family, rows, n_components, rng, greedy):
 
     if method == "random_from_data":
         return initialize.random_centres(from_row, n, n_components, rng, weight)
-    return initialize.plus_plus(from_row, n, n_components, rng, weight, 2 + int(np.log(n_components)) if greedy else 1)
+    return initialize.plus_plus(from_row, n, n_components, rng, weight, greedy_trials(n_components) if greedy else 1)
