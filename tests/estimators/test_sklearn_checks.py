@@ -66,11 +66,6 @@ UNWEIGHED = dict.fromkeys(
 )  # fmt: skip
 
 
-def draws_rows(est):
-    """Whether a mixture's start does: k-means finds the same few clusters of either."""
-    return est.covariance_type == "zero_mean" or est.init_params == "random_from_data"
-
-
 def expected_failures(est):
     """Checks that the model contradicts, and why."""
     if isinstance(est, (StreamingNGGPMixture, GibbsNGGPMixture)):
@@ -78,8 +73,6 @@ def expected_failures(est):
     if isinstance(est, SkipGramTopicModel):
         return OF_SEQUENCES | (dict.fromkeys((DENSE, SPARSE), DRAWN) if est.inference == "scvb0" else UNWEIGHED)
     if est.n_components == 1:  # nothing that is drawn matters
-        return {}
-    if isinstance(est, SparseGaussianMixture) and not draws_rows(est):
         return {}
     if isinstance(est, (SparseBernoulliMixture, SparseMultinomialMixture, SparseVonMisesFisherMixture)):
         if isinstance(est, SparseVonMisesFisherMixture):

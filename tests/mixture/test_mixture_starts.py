@@ -291,6 +291,19 @@ def test_seeds_that_are_drawn_together_are_those_of_plus_plus(weight):
     assert chisquare(seen[possible], 4000 * expected[possible]).pvalue > 1e-3
 
 
+def test_kmeans_of_weighted_rows_finds_the_clusters_of_copies():
+    """In an order that is drawn: two clusters of rows that count, while most rows are far away and do not."""
+    X, labels = make_blobs([15, 15, 60], centers=[[0.0, 0.0], [10.0, 0.0], [90.0, 0.0]], random_state=0)
+    X, weight = X[labels < 2], np.random.default_rng(0).integers(1, 5, np.count_nonzero(labels < 2))
+    far = np.full((60, 2), [90.0, 0.0])
+    est = SparseGaussianMixture(2, init_params="kmeans", random_state=0)
+    weighed = clone(est).fit(np.vstack([X, far]), sample_weight=np.append(weight, np.zeros(60)))
+    copies = clone(est).fit(np.repeat(X, weight, axis=0)[::-1])
+    assert adjusted_rand_score(labels[labels < 2], weighed.predict(X)) == 1.0
+    np.testing.assert_allclose(np.sort(weighed.means_, axis=0), np.sort(copies.means_, axis=0))
+    assert weighed.lower_bound_ == pytest.approx(copies.lower_bound_)
+
+
 @pytest.mark.parametrize("covariance_type", WITH_MEANS)
 def test_priors_are_published_in_the_shapes_of_sklearn(covariance_type):
     X = continuum(200, 3)
