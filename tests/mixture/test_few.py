@@ -7,18 +7,19 @@ import pytest
 from sklearn.datasets import make_blobs
 
 from sparsemix import SparseGaussianMixture
+from sparsemix._engine import loop
 from sparsemix._heuristics.mixture import splitting
-from sparsemix._models.mixture.few import FewGaussians
+from sparsemix._models.mixture.few import FewGaussians, lower_bound
 from sparsemix._models.mixture.model import VariationalMixture
 from sparsemix._rows.blocks import Rows
 from sparsemix._rows.threads import Workers
 from sparsemix._stats.altered import altered
-from sparsemix._stats.families import DiagonalGaussian, FullGaussian, Gaussians
+from sparsemix._stats.families import DiagonalGaussian, FullGaussian, Gaussians, SphericalGaussian
 from sparsemix._stats.responsibilities import SparseResponsibilities
 from sparsemix._stats.weights import DirichletWeights, EqualWeights
 
 K, D = 4, 3
-FAMILIES = {"full": FullGaussian, "diag": DiagonalGaussian}
+FAMILIES = {"full": FullGaussian, "diag": DiagonalGaussian, "spherical": SphericalGaussian}
 SETTINGS = {
     "plain": {},
     "few kept": {"n_nonzero": 2},
@@ -33,12 +34,15 @@ def problem(name="full", weighted=False, n=60, **changes):
     """A model, rows in clusters of one, a few and many rows, and the label of each row."""
     x, labels = make_blobs([1, 3, 20, n - 24], D, random_state=0)
     family = FAMILIES[name](D)
-    covariance = np.cov(x.T)[np.tril_indices(D)] if name == "full" else x.var(axis=0)
-    prior = family.prior(Gaussians(name, x.mean(axis=0)[None], covariance[None]), mean_precision=0.3)
+    covariances = {"full": np.cov(x.T)[np.tril_indices(D)], "diag": x.var(axis=0), "spherical": x.var(axis=0).mean()}
+    prior = family.prior(Gaussians(name, x.mean(axis=0)[None], np.array([covariances[name]])), mean_precision=0.3)
     prior = replace(prior, scale=0.02 * prior.scale)
     model = VariationalMixture(family, DirichletWeights(0.25), prior, K, K, np.float64)
     weight = np.random.default_rng(1).uniform(0.2, 2.0, size=n) if weighted else None
     return altered(model, **changes), Rows(x, weight), labels.astype(np.int32)
+
+
+CASES = [(name, setting) for name in FAMILIES for setting in SETTINGS if name != "spherical" or "scale" not in setting]
 
 
 def by_model(monkeypatch):
@@ -46,8 +50,7 @@ def by_model(monkeypatch):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("setting", SETTINGS)
-@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize(("name", "setting"), CASES)
 def test_climb_equals_the_steps_of_the_model(name, setting, weighted, monkeypatch):
     model, rows, labels = problem(name, weighted, **SETTINGS[setting])
     ends = []
@@ -67,8 +70,7 @@ def test_climb_equals_the_steps_of_the_model(name, setting, weighted, monkeypatc
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("setting", SETTINGS)
-@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize(("name", "setting"), CASES)
 def test_splits_equal_those_of_the_model(name, setting, weighted):
     model, rows, labels = problem(name, weighted, **SETTINGS[setting])
     order = np.argsort(labels, kind="stable").astype(np.intc)
@@ -83,6 +85,25 @@ def test_splits_equal_those_of_the_model(name, setting, weighted):
         np.testing.assert_array_equal(found, expected)
         np.testing.assert_allclose(gains, expected_gains, rtol=1e-9)
         assert np.isneginf(gains[0])  # one row
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(("name", "setting"), CASES)
+def test_sums_bounds_and_merges_equal_those_of_the_model(name, setting, weighted):
+    model, rows, labels = problem(name, weighted, **SETTINGS[setting])
+    resp = np.random.default_rng(3).dirichlet(np.ones(K), size=len(labels))
+    resp = SparseResponsibilities.from_matrix(np.where(resp < 0.1, 0.0, resp))
+    few = FewGaussians.of(model, rows)
+    with Workers(1) as workers:
+        stats, expected = few.collect(model, resp), loop.collect(model, rows, slice(0, len(rows)), workers, given=resp)
+        for sums in ("count", "first", "second", "mass", "entropy"):
+            np.testing.assert_allclose(stats[sums], expected[sums], rtol=1e-12, atol=1e-9)
+        assert lower_bound(model, stats, few) == pytest.approx(model.lower_bound(stats), rel=1e-11)
+        given = model, rows, np.random.default_rng(0), workers, labels, K
+        pairs, lost = splitting.splitting(*given, few=few).merges(model, stats)
+        twin_pairs, twin_lost = splitting.Splitting(*given).merges(model, stats)
+    np.testing.assert_array_equal(pairs, twin_pairs)
+    np.testing.assert_allclose(lost, twin_lost, rtol=1e-9, atol=1e-9)
 
 
 def test_axes_are_the_longest_ones():
@@ -114,6 +135,7 @@ def test_a_component_without_density_is_left_to_the_model():
     stats = model.empty_stats()
     stats["count"], stats["second"] = 1.0, -1e3 * np.eye(D)[np.tril_indices(D)]
     assert few.climb(broken, stats, 2, 0.0) is None
+    assert few.evidences(*(stats[name] for name in ("count", "first", "second"))) is None
     refused = pytest.raises(ValueError, match="not positive definite")
     with Workers(1) as workers, pytest.warns(RuntimeWarning, match="not positive definite"), refused:
         splitting.climb_from(stats, broken, rows, 2, workers)

@@ -6,27 +6,34 @@ splits and merges; the bound after a few steps of all components decides (Ueda, 
 "SMEM Algorithm for Mixture Models").
 """
 
+from functools import partial
+
 import numpy as np
 
 from sparsemix._heuristics.mixture import policy
-from sparsemix._heuristics.mixture.splitting import climb, merge_losses, most_likely, splitting
+from sparsemix._heuristics.mixture.splitting import climb, most_likely, splitting
+from sparsemix._models.mixture.few import FewGaussians, lower_bound
 from sparsemix._stats.responsibilities import SparseResponsibilities
 
 
-def exchange_components(learner, rows, resp, rng, workers, splitter=splitting):
+def exchange_components(learner, rows, resp, rng, workers, splitter=None, few=None):
     """The bound and the responsibilities after steps of all components and all exchanges that raise the bound.
 
-    Many components are exchanged at once. If the bound falls, half as many are tried.
+    Many components are exchanged at once. If the bound falls, half as many are tried. ``splitter`` makes splittings of
+    rows that are not dense; ``few`` as for ``climb``.
     """
+    if splitter is None:
+        few = few or FewGaussians.of(learner, rows)
+        splitter = partial(splitting, few=few)
     steps, tol = policy.POLICY.climb_steps, policy.POLICY.climb_tol
-    stats, resp = climb(learner, rows, resp, steps, workers, tol)
-    bound, most = learner.lower_bound(stats), learner.n_components
+    stats, resp = climb(learner, rows, resp, steps, workers, tol, few)
+    bound, most = lower_bound(learner, stats, few), learner.n_components
     for _ in range(learner.n_components):
         proposed, n_exchanges = exchanged(learner, rows, most_likely(resp), most, rng, workers, splitter)
         if not n_exchanges:
             break
-        stats, after = climb(learner, rows, SparseResponsibilities.from_labels(proposed), steps, workers, tol)
-        now = learner.lower_bound(stats)
+        stats, after = climb(learner, rows, SparseResponsibilities.from_labels(proposed), steps, workers, tol, few)
+        now = lower_bound(learner, stats, few)
         if now > bound:
             bound, resp = now, after
         elif n_exchanges == 1:
@@ -49,9 +56,7 @@ def exchanged(learner, rows, labels, most, rng, workers, splitter=splitting):
     halves = model.n_components + np.arange(len(gains))
     parents = labels[np.unique(halved.labels, return_index=True)[1][-len(gains) :]]
     gains[halved.refused(parents, halves)] = -np.inf
-    model.global_step(stats, workers.split)
-    pairs = halved.mergeable(model, stats)
-    lost = merge_losses(model, stats, pairs, workers.split)
+    pairs, lost = halved.merges(model, stats)
     after, n = labels.copy(), 0
     for kept, freed, cut in matched(pairs, lost, parents, gains, most):
         after[labels == freed] = kept

@@ -16,7 +16,7 @@ from sparsemix._heuristics.mixture import policy
 from sparsemix._heuristics.mixture.seeds import column_scales
 from sparsemix._kernels.gaussians import _few
 from sparsemix._models.mixture.candidates import PERIOD, CandidateLists, CandidateSearch, PairTable, nearest
-from sparsemix._models.mixture.few import FewGaussians
+from sparsemix._models.mixture.few import FewGaussians, sums_of
 from sparsemix._rows.blocks import Rows
 from sparsemix._stats.altered import altered
 from sparsemix._stats.families import serial
@@ -149,6 +149,12 @@ class Splitting:
         table = PairTable(model.table)
         return table.weights(table.rows(self.x), starts, rows, self.workers.split)
 
+    def merges(self, model, stats):
+        """Pairs (P, 2) of components that may be merged, and what each merge loses, (P,)."""
+        model.global_step(stats, self.workers.split)
+        pairs = self.mergeable(model, stats)
+        return pairs, merge_losses(model, stats, pairs, self.workers.split)
+
     def mergeable(self, model, stats):
         """Pairs (P, 2) of components that may be merged."""
         return neighbouring(model.published(stats), model.table)
@@ -233,11 +239,27 @@ class Splitting:
 
 
 class FewSplitting(Splitting):
-    """``Splitting`` of few rows by one kernel; where a half has no density, by the model."""
+    """``Splitting`` of few rows by one kernel; where a component has no density, by the model."""
 
     def __init__(self, few, *args):
         super().__init__(*args)
         self.few = few
+
+    def merges(self, model, stats):
+        """See Splitting; with so few components, all of them are neighbours."""
+        if model.n_components > policy.POLICY.partners + 1:
+            return super().merges(model, stats)
+        pairs = np.stack(np.triu_indices(model.n_components, 1), axis=1)
+        sums = sums_of(stats)
+        merged = [each[pairs[:, 0]] + each[pairs[:, 1]] for each in sums]
+        evidences, of_merged = self.few.evidences(*sums), self.few.evidences(*merged)
+        if evidences is None or of_merged is None:
+            return super().merges(model, stats)
+        evidences += sizes(model, stats["count"])
+        return pairs, evidences[pairs].sum(axis=1) - of_merged - sizes(model, merged[0])
+
+    def _hard(self, labels, n_components):
+        return self.few.collect(self.sized(n_components), SparseResponsibilities.from_labels(labels))
 
     def _axis_side(self, order, starts):
         y, along = self.few.x / self.scales, np.empty(len(order))
@@ -262,9 +284,9 @@ class FewSplitting(Splitting):
         return chosen.astype(bool), gains
 
 
-def splitting(model, rows, *args):
-    """The state of a splitting of rows without earlier statistics."""
-    few = FewGaussians.of(model, rows)
+def splitting(model, rows, *args, few=None):
+    """The state of a splitting of rows without earlier statistics; ``few`` as for ``climb``."""
+    few = few or FewGaussians.of(model, rows)
     return Splitting(model, rows, *args) if few is None else FewSplitting(few, model, rows, *args)
 
 
@@ -328,12 +350,16 @@ def sizes(model, counts):
     return gammaln(concentration + counts) - gammaln(concentration)
 
 
-def climb(model, rows, resp, most, workers, tol=0.0):
+def climb(model, rows, resp, most, workers, tol=0.0, few=None):
     """Statistics and responsibilities of all rows after steps of batch learning, at most ``most``.
 
     Steps begin with given responsibilities and end when the mean log density of a row gains less than ``tol``. With
-    many components, each row evaluates only its own component, the neighbours of that, and some random ones.
+    many components, each row evaluates only its own component, the neighbours of that, and some random ones. ``few``
+    are the ``FewGaussians`` of model and rows, if the caller has them.
     """
+    few = (few or FewGaussians.of(model, rows)) if most else None
+    if few is not None and (end := few.climb(model, few.collect(model, resp), most, tol)) is not None:
+        return end
     stats = collect(model, rows, slice(0, len(rows)), workers, given=resp)
     model = copy(model)
     if model.n_components >= LISTS_FROM and not rows.sparse:

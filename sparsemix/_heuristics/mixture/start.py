@@ -18,6 +18,7 @@ from sparsemix._heuristics.mixture.seeds import (
 )  # fmt: skip
 from sparsemix._heuristics.mixture.splitting import climb, climb_from, grow, sized
 from sparsemix._kernels.vectors import _log_sum
+from sparsemix._models.mixture.few import FewGaussians, lower_bound
 from sparsemix._models.mixture.model import MixtureModel
 from sparsemix._rows.blocks import Rows, spans
 from sparsemix._stats.altered import altered
@@ -162,6 +163,7 @@ class Start:
         Exchanges cost most, and only the highest ones after climbs get them.
         """
         methods, seen, tried = self._methods(some) * self.n_init, [], []
+        few = FewGaussians.of(self.learner, some)
         for method in methods:
             found = labels(method, self.learner, some, self.model.n_components, rng, workers)
             if not any(same_clusters(found, each) for each in seen):
@@ -171,12 +173,13 @@ class Start:
         most = EXCHANGED * self.n_init if exchanges else 1
         if len(tried) > most:
             steps, tol = policy.POLICY.climb_steps, policy.POLICY.climb_tol
-            climbs = [climb(self.learner, some, resp, steps, workers, tol) for _, resp in tried]
-            order = np.argsort([-self.learner.lower_bound(stats) for stats, _ in climbs], kind="stable")[:most]
+            climbs = [climb(self.learner, some, resp, steps, workers, tol, few) for _, resp in tried]
+            bounds = [lower_bound(self.learner, stats, few) for stats, _ in climbs]
+            order = np.argsort(-np.array(bounds), kind="stable")[:most]
             tried = [(tried[i][0], climbs[i][1] if exchanges else tried[i][1]) for i in order]
         if not exchanges:
             return tried[0]
-        ends = [exchange_components(self.learner, some, resp, rng, workers) for _, resp in tried]
+        ends = [exchange_components(self.learner, some, resp, rng, workers, few=few) for _, resp in tried]
         best = int(np.argmax([bound for bound, _ in ends]))
         return tried[best][0], ends[best][1]
 

@@ -1,7 +1,8 @@
 """Steps of few Gaussians on few rows: climbs of all components, and splits of each, in one call.
 
-The formulas are those of the families "full" and "diag" under a variational mixture (``_stats/families``), whose own
-steps are the twin of these. There, a step of a small table takes a hundred times as long as its arithmetic.
+The formulas are those of the families "full", "diag" and "spherical" under a variational mixture
+(``_stats/families``), whose own steps are the twin of these. There, a step of a small table takes a hundred times as
+long as its arithmetic.
 """
 
 import numpy as np
@@ -33,22 +34,22 @@ cdef enum:
 
 
 cdef class FewGaussians:
-    """Conjugate updates of Gaussians, full or diagonal, under the prior that they share.
+    """Conjugate updates of Gaussians, full, diagonal or spherical, under the prior that they share.
 
     Parameters
     ----------
     triangular : bool
-        Whether covariances are full: lower triangles, row by row; else variances.
+        Whether covariances are full: lower triangles, row by row; else variances, of each column or of all.
     mean : ndarray of shape (D,)
     mean_precision, dof : float
-    scale : ndarray of shape (D (D + 1) / 2,) or (D,)
+    scale : ndarray of shape (D (D + 1) / 2,), (D,) or (1,)
         B0.
     whitening : ndarray of shape (D, D) or None
         Lower triangular W with W B0 W^T = 1, for full covariances.
     floor : ndarray of shape (D,)
         Variances of noise around each row.
     usual_scale : float
-        See VariationalMixture; zero for scales that are not learned.
+        See VariationalMixture; zero for scales that are not learned, as those of one variance.
     concentration : float
         Of the Dirichlet prior of the weights; infinite for equal weights.
     log_normalizer : float
@@ -56,7 +57,7 @@ cdef class FewGaussians:
     """
 
     cdef bint triangular
-    cdef int d, shape
+    cdef int d, shape, shared  # columns that share a variance
     cdef Py_ssize_t size
     cdef double kappa, dof, usual, concentration, log_normalizer
     cdef double[::1] mean, scale, floor, posterior, covariance, means, work
@@ -68,11 +69,13 @@ cdef class FewGaussians:
     def __init__(self, triangular, mean, mean_precision, dof, scale, whitening, floor, usual_scale, concentration,
                  log_normalizer):
         self.triangular, self.d, self.size = triangular, len(mean), len(scale)
-        self.shape = _quadratic.TRIANGULAR if triangular else _quadratic.DIAGONAL
+        self.shared = self.d if self.size < self.d else 1
+        self.shape = _quadratic.DIAGONAL if self.shared == 1 else _quadratic.SPHERICAL
+        self.shape = _quadratic.TRIANGULAR if triangular else self.shape
         self.kappa, self.dof, self.usual, self.concentration = mean_precision, dof, usual_scale, concentration
         self.log_normalizer = log_normalizer
         self.mean, self.scale, self.floor, self.whitening = mean, scale, floor, whitening
-        if self.size != (self.d * (self.d + 1) // 2 if triangular else self.d) or self.floor.shape[0] != self.d:
+        if self.size != (self.d * (self.d + 1) // 2 if triangular else self.d // self.shared) or len(floor) != self.d:
             raise ValueError("scale and floor must fit the mean")
         if triangular and (whitening.shape[0] != self.d or whitening.shape[1] != self.d):
             raise ValueError("whitening must be (D, D)")
@@ -106,26 +109,17 @@ cdef class FewGaussians:
         """What the log densities of one component need, and its log evidence; False if it has no density."""
         cdef int d = self.d, i, j
         cdef Py_ssize_t at = 0
-        cdef double kappa = self.kappa + count, dof = self.dof + count, scale = 1.0, share, log_det = 0.0, half, noise
+        cdef double kappa = self.kappa + count, dof = self.dof + self.shared * count, scale = 1.0, share = 0.0
+        cdef double log_det = 0.0, half = 0.0, noise = 0.0
         for i in range(d):
             self.means[i] = (self.kappa * self.mean[i] + first[i]) / kappa
-        for i in range(d):
-            for j in range(0 if self.triangular else i, i + 1):
-                self.posterior[at] = (second[at] - kappa * self.means[i] * self.means[j]
-                                      + (self.scale[at] + self.kappa * self.mean[i] * self.mean[j]))
-                if not self.triangular:
-                    self.posterior[at] = max(self.posterior[at], self.scale[at])  # but for round-off
-                if i == j:
-                    self.posterior[at] += count * self.floor[i]
-                at += 1
-        share = 0.0
+        self.update(count, kappa, second)
         if self.usual > 0.0:
             scale = self.scale_of(dof)
             share = 0.5 * d * (self.dof * log(scale) + log(min(scale / self.usual, 1.0)))
         for at in range(self.size):
             self.posterior[at] += (scale - 1.0) * self.scale[at]
             self.covariance[at] = self.posterior[at] / dof
-        noise, half = 0.0, 0.0
         if self.triangular:
             if whiten_one(&self.covariance[0], d, &self.square[0, 0], &log_det) != 0:
                 return False
@@ -140,26 +134,50 @@ cdef class FewGaussians:
                 half += sparsemix_digamma(0.5 * (dof - i))
             half += d * (LOG_2 - log(dof))
         else:
-            for i in range(d):
-                if not self.covariance[i] > 0.0:
+            for at in range(self.size):
+                if not self.covariance[at] > 0.0:
                     return False
-                factor[i] = 1.0 / sqrt(self.covariance[i])
-                offset[i] = factor[i] * self.means[i]
-                log_det += log(self.covariance[i])
-                noise += self.floor[i] / self.covariance[i]
+                factor[at] = 1.0 / sqrt(self.covariance[at])
+                log_det += log(self.covariance[at])
+            for i in range(d):
+                at = i // self.shared
+                offset[i] = self.means[i] if self.shared > 1 else factor[at] * self.means[i]
+                noise += self.floor[i] / self.covariance[at]
             half = d * (sparsemix_digamma(0.5 * dof) - log(0.5 * dof))
-        constant[0] = log_share + 0.5 * (half - d / kappa - log_det - d * (LOG_2 + LOG_PI) - noise)
-        log_det += d * log(dof)
+        constant[0] = log_share + 0.5 * (half - d / kappa - self.shared * log_det - d * (LOG_2 + LOG_PI) - noise)
+        log_det += d // self.shared * log(dof)
         evidence[0] = self.gammas(dof) - 0.5 * dof * log_det + 0.5 * d * (LOG_2 + LOG_PI - log(kappa)) + share
         evidence[0] -= self.log_normalizer
         return isfinite(constant[0])
 
+    cdef void update(self, double count, double kappa, const double* second) noexcept nogil:
+        """The posterior's scale, with a prior of scale one and the noise around each row."""
+        cdef int d = self.d, i, j
+        cdef Py_ssize_t at = 0
+        if self.triangular:
+            for i in range(d):
+                for j in range(i + 1):
+                    self.posterior[at] = (second[at] - kappa * self.means[i] * self.means[j]
+                                          + (self.scale[at] + self.kappa * self.mean[i] * self.mean[j]))
+                    at += 1
+                self.posterior[at - 1] += count * self.floor[i]
+            return
+        for at in range(self.size):
+            self.posterior[at] = self.scale[at] + second[at]
+        for i in range(d):
+            self.posterior[i // self.shared] += self.kappa * self.mean[i] * self.mean[i]
+            self.posterior[i // self.shared] -= kappa * self.means[i] * self.means[i]
+        for at in range(self.size):
+            self.posterior[at] = max(self.posterior[at], self.scale[at])  # but for round-off
+        for i in range(d):
+            self.posterior[i // self.shared] += count * self.floor[i]
+
     cdef double gammas(self, double dof) noexcept nogil:
         """Terms of the log normaliser that depend on the degrees of freedom alone."""
         cdef int d = self.d, i
-        cdef double out = 0.5 * dof * d * LOG_2
+        cdef double out = 0.5 * dof * (d // self.shared) * LOG_2
         if not self.triangular:
-            return out + d * sparsemix_log_gamma(0.5 * dof)
+            return out + d // self.shared * sparsemix_log_gamma(0.5 * dof)
         for i in range(d):
             out += sparsemix_log_gamma(0.5 * (dof - i))
         return out + 0.25 * d * (d - 1) * LOG_PI
@@ -177,20 +195,22 @@ cdef class FewGaussians:
                     second[j] += value * x[j]
                 second += i + 1
             else:
-                second[i] += value * x[i]
+                second[i // self.shared] += value * x[i]
 
     cdef double density(self, const double* x, const double* factor, const double* offset) noexcept nogil:
         """Log density of a row under a component, less its constant."""
         cdef int i, j
         cdef double total = 0.0, one
         for i in range(self.d):
-            one = -offset[i]
             if self.triangular:
+                one = -offset[i]
                 for j in range(i + 1):
                     one += factor[j] * x[j]
                 factor += i + 1
+            elif self.shared > 1:
+                one = factor[0] * (x[i] - offset[i])
             else:
-                one += factor[i] * x[i]
+                one = factor[i] * x[i] - offset[i]
             total += one * one
         return -0.5 * total
 
@@ -212,7 +232,7 @@ cdef class FewGaussians:
         double tol,                   # IN    they end when the mean log density of a row gains less than this
         double[::1] count,            # INOUT (K,) sums of the components, from which the first step starts
         double[:, ::1] first,         # INOUT (K, D)
-        double[:, ::1] second,        # INOUT (K, D (D + 1) / 2) or (K, D)
+        double[:, ::1] second,        # INOUT (K, D (D + 1) / 2), (K, D) or (K, 1)
         int[:, ::1] indices,          # OUT   (n, L) responsibilities of the last step
         double[:, ::1] values,        # OUT   (n, L)
         double[::1] log_z,            # OUT   (n,)
@@ -360,6 +380,50 @@ cdef class FewGaussians:
         gain[0] += self.size_term(count[0]) + self.size_term(count[1]) - self.size_term(count[2])
         return True
 
+    def log_evidences(
+        self,
+        const double[::1] count,      # IN  (K,) sums of components
+        const double[:, ::1] first,   # IN  (K, D)
+        const double[:, ::1] second,  # IN  (K, D (D + 1) / 2), (K, D) or (K, 1)
+        double[::1] out,              # OUT (K,) log evidence of the rows of each component, up to N_k D log(2 pi) / 2
+    ):
+        """Returns whether all components have densities."""
+        cdef Py_ssize_t k
+        cdef bint known = True
+        self.check_sums(count, first, second)
+        if out.shape[0] != count.shape[0]:
+            raise ValueError("out must be (K,)")
+        with nogil:
+            for k in range(count.shape[0]):
+                known = self.learn(count[k], &first[k, 0], &second[k, 0], 0.0, &self.factors[0, 0],
+                                   &self.offsets[0, 0], &self.constants[0], &out[k])
+                if not known:
+                    break
+        return known
+
+    def collect(
+        self,
+        const double[:, ::1] x,      # IN    (n, D)
+        const double[::1] weight,    # IN    (n,)
+        const int[:, ::1] indices,   # IN    (n, L) responsibilities
+        const double[:, ::1] values,  # IN    (n, L)
+        double[::1] count,           # INOUT (K,) sums of the components, to which the rows are added
+        double[:, ::1] first,        # INOUT (K, D)
+        double[:, ::1] second,       # INOUT (K, D (D + 1) / 2), (K, D) or (K, 1)
+    ):
+        """Add rows to the sums of their components; returns the entropy of their responsibilities."""
+        cdef Py_ssize_t n = x.shape[0], row
+        cdef double entropy = 0.0
+        self.check(x, weight, count, first, second)
+        if indices.shape[0] != n or values.shape[0] != n or values.shape[1] != indices.shape[1]:
+            raise ValueError("indices and values must be (n, L)")
+        if n and not 0 <= np.min(indices) <= np.max(indices) < count.shape[0]:
+            raise ValueError("indices must name components")
+        with nogil:
+            for row in range(n):
+                entropy += self.share_out(&x[row, 0], weight[row], indices[row], values[row], count, first, second)
+        return entropy
+
     def densities_within(
         self,
         const double[:, ::1] x,        # IN  (n, D)
@@ -394,6 +458,10 @@ cdef class FewGaussians:
         """Raise unless rows and sums fit the prior."""
         if x.shape[1] != self.d or weight.shape[0] != x.shape[0]:
             raise ValueError(f"x must be (n, {self.d}) and weight (n,)")
+        self.check_sums(count, first, second)
+
+    def check_sums(self, count, first, second):
+        """Raise unless sums fit the prior."""
         if first.shape[0] != len(count) or first.shape[1] != self.d:
             raise ValueError(f"first must be (K, {self.d})")
         if second.shape[0] != len(count) or second.shape[1] != self.size:

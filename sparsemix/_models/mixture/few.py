@@ -5,7 +5,8 @@ import numpy as np
 from sparsemix._kernels.gaussians import _few
 from sparsemix._models.mixture.model import VariationalMixture
 from sparsemix._rows.blocks import Observation
-from sparsemix._stats.families import DiagonalGaussian, FullGaussian
+from sparsemix._stats.families import DiagonalGaussian, FullGaussian, SphericalGaussian
+from sparsemix._stats.families._tables import LOG_2PI
 from sparsemix._stats.families.full import whitening_of
 from sparsemix._stats.responsibilities import SparseResponsibilities
 from sparsemix._stats.weights import DirichletWeights, EqualWeights
@@ -14,8 +15,18 @@ from sparsemix._stats.weights import DirichletWeights, EqualWeights
 MOST_COMPONENTS, MOST_NUMBERS = 64, 1_000_000
 
 
+def sums_of(stats):
+    """Sums of the components that the kernel uses."""
+    return stats["count"], stats["first"], stats["second"]
+
+
+def lower_bound(model, stats, few):
+    """``lower_bound`` of a model, by the kernel where ``few`` are its FewGaussians, or None."""
+    return model.lower_bound(stats) if few is None else few.lower_bound(model, stats)
+
+
 class FewGaussians:
-    """A model of few components whose rows are few: ``of`` makes it where it applies.
+    """Steps of a model with any small number of components on few rows: ``of`` makes it where it applies.
 
     Attributes
     ----------
@@ -42,7 +53,7 @@ class FewGaussians:
         """For a model whose formulas the kernel has, and rows that are few; else None."""
         if not (
             type(model) is VariationalMixture
-            and type(model.family) in (FullGaussian, DiagonalGaussian)
+            and type(model.family) in (FullGaussian, DiagonalGaussian, SphericalGaussian)
             and type(model.weights) in (DirichletWeights, EqualWeights)
             and model.observation == Observation()
             and model.background is None
@@ -55,9 +66,17 @@ class FewGaussians:
         size = model.n_components * model.prior.scale.shape[1]
         return cls(model, rows) if len(rows) * size <= MOST_NUMBERS else None
 
+    def collect(self, model, resp):
+        """Statistics of all rows under given responsibilities."""
+        stats = model.empty_stats()
+        stats["mass"] = self.weight.sum()
+        sums = sums_of(stats)
+        stats["entropy"] = self.kernel.collect(self.x, self.weight, resp.indices, resp.values, *sums)
+        return stats
+
     def climb(self, model, stats, most, tol):
         """Statistics and responsibilities after steps from given statistics, or None; see ``climb``."""
-        sums = [np.array(stats[name]) for name in ("count", "first", "second")]
+        sums = [np.array(each) for each in sums_of(stats)]
         resp = SparseResponsibilities.empty(len(self.x), model.n_nonzero)
         entropy = self.kernel.climb(self.x, self.weight, most, tol, *sums, resp.indices, resp.values, resp.log_z)
         if np.isnan(entropy):
@@ -66,3 +85,16 @@ class FewGaussians:
         out["count"], out["first"], out["second"] = sums
         out["mass"], out["entropy"] = self.weight.sum(), entropy
         return out, resp
+
+    def evidences(self, count, first, second):
+        """``log_evidences`` of a model from sums of components, or None if one has no density."""
+        out = np.empty(len(count))
+        return out if self.kernel.log_evidences(count, first, second, out) else None
+
+    def lower_bound(self, model, stats):
+        """``lower_bound`` of the model."""
+        evidences = self.evidences(*sums_of(stats))
+        if evidences is None:
+            return model.lower_bound(stats)
+        constant = 0.5 * model.family.n_features * LOG_2PI * float(stats["count"].sum())
+        return model.weights.evidence(stats["count"]) + float(evidences.sum()) - constant + float(stats["entropy"])
