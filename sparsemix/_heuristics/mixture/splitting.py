@@ -250,6 +250,9 @@ class FewSplitting(Splitting):
         if model.n_components > policy.POLICY.partners + 1:
             return super().merges(model, stats)
         pairs = np.stack(np.triu_indices(model.n_components, 1), axis=1)
+        if model.family.tied:
+            model.global_step(stats, self.workers.split)
+            return pairs, merge_losses(model, stats, pairs, self.workers.split)
         sums = sums_of(stats)
         merged = [each[pairs[:, 0]] + each[pairs[:, 1]] for each in sums]
         evidences, of_merged = self.few.evidences(*sums), self.few.evidences(*merged)
@@ -277,8 +280,13 @@ class FewSplitting(Splitting):
 
     def _chosen(self, side, order, starts):
         chosen, gains, counts = side.astype(np.uint8), np.empty(self.n), np.empty((2, self.n))
-        choices = policy.POLICY.choices
-        if not self.few.kernel.split(self.few.x, self.few.weight, order, starts, choices, chosen, gains, counts):
+        given, ends = (self.few.x, self.few.weight), (policy.POLICY.choices, chosen, gains)
+        if self.model.family.tied:
+            scatter = self.few.shared["scatter"]
+            known = self.few.kernel.split_tied(*given, self.labels, scatter, *ends, counts.ravel())
+        else:
+            known = self.few.kernel.split(*given, order, starts, *ends, counts)
+        if not known:
             return super()._chosen(side, order, starts)
         gains[counts.min(axis=0) < 0.5 * policy.POLICY.least_rows] = -np.inf
         return chosen.astype(bool), gains

@@ -1,8 +1,10 @@
 """Steps of few Gaussians on few rows: climbs of all components, and splits of each, in one call.
 
-The formulas are those of the families "full", "diag" and "spherical" under a variational mixture
+The formulas are those of the families "full", "tied", "diag" and "spherical" under a variational mixture
 (``_stats/families``), whose own steps are the twin of these. There, a step of a small table takes a hundred times as
 long as its arithmetic.
+
+Second moments have a line for each component, or, tied, one line for all rows, which no step changes.
 """
 
 import numpy as np
@@ -34,12 +36,14 @@ cdef enum:
 
 
 cdef class FewGaussians:
-    """Conjugate updates of Gaussians, full, diagonal or spherical, under the prior that they share.
+    """Conjugate updates of Gaussians, full, tied, diagonal or spherical, under the prior that they share.
 
     Parameters
     ----------
     triangular : bool
         Whether covariances are full: lower triangles, row by row; else variances, of each column or of all.
+    tied : bool
+        Whether all components share one full covariance.
     mean : ndarray of shape (D,)
     mean_precision, dof : float
     scale : ndarray of shape (D (D + 1) / 2,), (D,) or (1,)
@@ -53,10 +57,10 @@ cdef class FewGaussians:
     concentration : float
         Of the Dirichlet prior of the weights; infinite for equal weights.
     log_normalizer : float
-        Of the prior.
+        Of the prior; tied, that of its Wishart distribution alone.
     """
 
-    cdef bint triangular
+    cdef bint triangular, tied
     cdef int d, shape, shared  # columns that share a variance
     cdef Py_ssize_t size
     cdef double kappa, dof, usual, concentration, log_normalizer
@@ -66,9 +70,9 @@ cdef class FewGaussians:
     cdef double[::1] counts, constants, evidences
     cdef double[:, ::1] firsts, seconds, factors, offsets
 
-    def __init__(self, triangular, mean, mean_precision, dof, scale, whitening, floor, usual_scale, concentration,
+    def __init__(self, triangular, tied, mean, mean_precision, dof, scale, whitening, floor, usual_scale, concentration,
                  log_normalizer):
-        self.triangular, self.d, self.size = triangular, len(mean), len(scale)
+        self.triangular, self.tied, self.d, self.size = triangular, tied, len(mean), len(scale)
         self.shared = self.d if self.size < self.d else 1
         self.shape = _quadratic.DIAGONAL if self.shared == 1 else _quadratic.SPHERICAL
         self.shape = _quadratic.TRIANGULAR if triangular else self.shape
@@ -85,8 +89,8 @@ cdef class FewGaussians:
         self.firsts, self.offsets = np.empty((3, self.d)), np.empty((3, self.d))
         self.seconds, self.factors = np.empty((3, self.size)), np.empty((3, self.size))
 
-    cdef double scale_of(self, double dof) noexcept nogil:
-        """The scale of the prior of one component, whose ``posterior`` has the prior's scale one."""
+    cdef double scale_of(self, double dof, Py_ssize_t n_means) noexcept nogil:
+        """The scale of the prior of a covariance of some means; ``posterior`` has the prior's scale one."""
         cdef double found, wider
         cdef double* squares = &self.rows[3, 0] if self.triangular else NULL
         cdef int i
@@ -99,24 +103,77 @@ cdef class FewGaussians:
         found = min(LARGEST_SCALE, best_scale(&self.rows[0, 0], squares, self.d, self.dof, dof))
         if found < self.usual:
             wider = self.usual
-            if dof > self.dof + 1.0:  # enough rows for a limit from above
-                wider = best_scale(&self.rows[0, 0], squares, self.d, self.dof, dof * self.dof / (self.dof + 1.0))
+            if dof > self.dof + n_means:  # enough rows for a limit from above
+                wider = best_scale(&self.rows[0, 0], squares, self.d, self.dof, dof * self.dof / (self.dof + n_means))
             found = max(found, min(wider, self.usual))
         return found
 
     cdef bint learn(self, double count, const double* first, const double* second, double log_share, double* factor,
                     double* offset, double* constant, double* evidence) noexcept nogil:
         """What the log densities of one component need, and its log evidence; False if it has no density."""
+        cdef double kappa = self.kappa + count, dof = self.dof + self.shared * count, per_row
+        self.set_means(count, first)
+        self.update(count, kappa, second)
+        if not self.learn_covariance(dof, 1, factor, &per_row, evidence):
+            return False
+        constant[0] = self.place(kappa, log_share, per_row, factor, offset)
+        evidence[0] += 0.5 * self.d * (LOG_2 + LOG_PI - log(kappa)) - self.log_normalizer
+        return isfinite(constant[0])
+
+    cdef bint learn_tied(
+        self, const double[::1] count, const double[:, ::1] first, const double* scatter, double[:, ::1] factors,
+        double[:, ::1] offsets, double[::1] constants, double* evidence
+    ) noexcept nogil:
+        """The same of components that share a covariance; ``constants`` begin with the log weights."""
+        cdef Py_ssize_t n_components = count.shape[0], k, at
+        cdef int i, j
+        cdef double mass = 0.0, log_kappas = 0.0, per_row, kappa
+        for k in range(n_components):
+            mass += count[k]
+        at = 0
+        for i in range(self.d):
+            for j in range(i + 1):
+                self.posterior[at] = scatter[at] + (self.scale[at]
+                                                    + n_components * self.kappa * self.mean[i] * self.mean[j])
+                at += 1
+            self.posterior[at - 1] += mass * self.floor[i]
+        for k in range(n_components):
+            kappa = self.kappa + count[k]
+            log_kappas += log(kappa) - log(self.kappa)
+            self.set_means(count[k], &first[k, 0])
+            at = 0
+            for i in range(self.d):
+                for j in range(i + 1):
+                    self.posterior[at] -= kappa * self.means[i] * self.means[j]
+                    at += 1
+        if not self.learn_covariance(self.dof + mass, n_components, &factors[0, 0], &per_row, evidence):
+            return False
+        for k in range(n_components):
+            if k > 0:
+                factors[k] = factors[0]
+            self.set_means(count[k], &first[k, 0])
+            constants[k] = self.place(self.kappa + count[k], constants[k], per_row, &factors[k, 0], &offsets[k, 0])
+            if not isfinite(constants[k]):
+                return False
+        evidence[0] -= 0.5 * self.d * log_kappas + self.log_normalizer
+        return True
+
+    cdef void set_means(self, double count, const double* first) noexcept nogil:
+        """The posterior's mean."""
+        cdef int i
+        for i in range(self.d):
+            self.means[i] = (self.kappa * self.mean[i] + first[i]) / (self.kappa + count)
+
+    cdef bint learn_covariance(self, double dof, Py_ssize_t n_means, double* factor, double* per_row,
+                               double* evidence) noexcept nogil:
+        """Factor of the inverse covariance of ``posterior``, what each row's log density has of it, and its evidence.
+        """
         cdef int d = self.d, i, j
         cdef Py_ssize_t at = 0
-        cdef double kappa = self.kappa + count, dof = self.dof + self.shared * count, scale = 1.0, share = 0.0
-        cdef double log_det = 0.0, half = 0.0, noise = 0.0
-        for i in range(d):
-            self.means[i] = (self.kappa * self.mean[i] + first[i]) / kappa
-        self.update(count, kappa, second)
+        cdef double scale = 1.0, share = 0.0, log_det = 0.0, half = 0.0, noise = 0.0
         if self.usual > 0.0:
-            scale = self.scale_of(dof)
-            share = 0.5 * d * (self.dof * log(scale) + log(min(scale / self.usual, 1.0)))
+            scale = self.scale_of(dof, n_means)
+            share = 0.5 * d * (self.dof * log(scale) + n_means * log(min(scale / self.usual, 1.0)))
         for at in range(self.size):
             self.posterior[at] += (scale - 1.0) * self.scale[at]
             self.covariance[at] = self.posterior[at] / dof
@@ -125,10 +182,8 @@ cdef class FewGaussians:
                 return False
             at = 0
             for i in range(d):
-                offset[i] = 0.0
                 for j in range(i + 1):
                     factor[at] = self.square[i, j]
-                    offset[i] += factor[at] * self.means[j]
                     noise += factor[at] * factor[at] * self.floor[j]
                     at += 1
                 half += sparsemix_digamma(0.5 * (dof - i))
@@ -140,15 +195,27 @@ cdef class FewGaussians:
                 factor[at] = 1.0 / sqrt(self.covariance[at])
                 log_det += log(self.covariance[at])
             for i in range(d):
-                at = i // self.shared
-                offset[i] = self.means[i] if self.shared > 1 else factor[at] * self.means[i]
-                noise += self.floor[i] / self.covariance[at]
+                noise += self.floor[i] / self.covariance[i // self.shared]
             half = d * (sparsemix_digamma(0.5 * dof) - log(0.5 * dof))
-        constant[0] = log_share + 0.5 * (half - d / kappa - self.shared * log_det - d * (LOG_2 + LOG_PI) - noise)
-        log_det += d // self.shared * log(dof)
-        evidence[0] = self.gammas(dof) - 0.5 * dof * log_det + 0.5 * d * (LOG_2 + LOG_PI - log(kappa)) + share
-        evidence[0] -= self.log_normalizer
-        return isfinite(constant[0])
+        if self.tied:
+            noise = 0.0  # the same for all components, which their tables leave out
+        per_row[0] = 0.5 * (half - self.shared * log_det - d * (LOG_2 + LOG_PI) - noise)
+        evidence[0] = self.gammas(dof) - 0.5 * dof * (log_det + d // self.shared * log(dof)) + share
+        return True
+
+    cdef double place(self, double kappa, double log_share, double per_row, const double* factor,
+                      double* offset) noexcept nogil:
+        """The constant of the log density of a component at ``means``, and its offset."""
+        cdef int i, j
+        for i in range(self.d):
+            if self.triangular:
+                offset[i] = 0.0
+                for j in range(i + 1):
+                    offset[i] += factor[j] * self.means[j]
+                factor += i + 1
+            else:
+                offset[i] = self.means[i] if self.shared > 1 else factor[i] * self.means[i]
+        return log_share + per_row - 0.5 * self.d / kappa
 
     cdef void update(self, double count, double kappa, const double* second) noexcept nogil:
         """The posterior's scale, with a prior of scale one and the noise around each row."""
@@ -190,6 +257,8 @@ cdef class FewGaussians:
         for i in range(self.d):
             value = weight * x[i]
             first[i] += value
+            if self.tied:
+                continue
             if self.triangular:
                 for j in range(i + 1):
                     second[j] += value * x[j]
@@ -232,7 +301,7 @@ cdef class FewGaussians:
         double tol,                   # IN    they end when the mean log density of a row gains less than this
         double[::1] count,            # INOUT (K,) sums of the components, from which the first step starts
         double[:, ::1] first,         # INOUT (K, D)
-        double[:, ::1] second,        # INOUT (K, D (D + 1) / 2), (K, D) or (K, 1)
+        double[:, ::1] second,        # INOUT (K, D (D + 1) / 2), (K, D) or (K, 1); tied (1, D (D + 1) / 2)
         int[:, ::1] indices,          # OUT   (n, L) responsibilities of the last step
         double[:, ::1] values,        # OUT   (n, L)
         double[::1] log_z,            # OUT   (n,)
@@ -259,7 +328,8 @@ cdef class FewGaussians:
                     break
                 count[:] = 0.0
                 first[:] = 0.0
-                second[:] = 0.0
+                if not self.tied:
+                    second[:] = 0.0
                 entropy, now = 0.0, 0.0
                 start = 0
                 while known and start < n:
@@ -296,10 +366,11 @@ cdef class FewGaussians:
             total += self.concentration + count[k]
         total = log(<double> n_components) if total == INFINITY else sparsemix_digamma(total)
         for k in range(n_components):
-            if not self.learn(count[k], &first[k, 0], &second[k, 0], self.log_share(count[k]) - total, &factors[k, 0],
-                              &offsets[k, 0], &constants[k], &evidence):
+            constants[k] = self.log_share(count[k]) - total
+            if not self.tied and not self.learn(count[k], &first[k, 0], &second[k, 0], constants[k], &factors[k, 0],
+                                                &offsets[k, 0], &constants[k], &evidence):
                 return False
-        return True
+        return not self.tied or self.learn_tied(count, first, &second[0, 0], factors, offsets, constants, &evidence)
 
     cdef double share_out(
         self, const double* x, double weight, const int[::1] indices, const double[::1] values, double[::1] count,
@@ -340,6 +411,61 @@ cdef class FewGaussians:
                 if not known:
                     break
         return known
+
+    def split_tied(
+        self,
+        const double[:, ::1] x,        # IN    (n, D)
+        const double[::1] weight,      # IN    (n,)
+        const int[::1] labels,         # IN    (n,) component of each row
+        const double[:, ::1] scatter,  # IN    (1, D (D + 1) / 2) second moments of all rows
+        Py_ssize_t choices,            # IN    how often rows choose between the halves
+        unsigned char[::1] side,       # INOUT (n,) half of each row
+        double[::1] gains,             # OUT   (K,) as in ``split``, under the covariance of all halves
+        double[::1] counts,            # OUT   (2 K,) of the halves
+    ):
+        """``split`` of all components, whose halves share one covariance."""
+        cdef Py_ssize_t n_components = gains.shape[0], row, choice, k, half
+        cdef bint known = True
+        if labels.shape[0] != x.shape[0] or side.shape[0] != x.shape[0] or counts.shape[0] != 2 * n_components:
+            raise ValueError("labels and side must be (n,) and counts (2 K,)")
+        if x.shape[0] and not 0 <= np.min(labels) <= np.max(labels) < n_components:
+            raise ValueError("labels must name components")
+        cdef double[:, ::1] first = np.empty((2 * n_components, self.d)), offsets = np.empty((2 * n_components, self.d))
+        cdef double[:, ::1] factors = np.empty((2 * n_components, self.size))
+        cdef double[::1] constants = np.empty(2 * n_components)
+        self.check(x, weight, counts, first, scatter)
+        with nogil:
+            for choice in range(choices + 1):
+                counts[:] = 0.0
+                first[:] = 0.0
+                for row in range(x.shape[0]):
+                    k = labels[row] + n_components * side[row]
+                    self.add(&x[row, 0], weight[row], &counts[k], &first[k, 0], NULL)
+                known = self.learn_all(counts, first, scatter, factors, offsets, constants)
+                if not known or choice == choices:
+                    break
+                for row in range(x.shape[0]):
+                    k, half = labels[row], labels[row] + n_components
+                    side[row] = (constants[half] + self.density(&x[row, 0], &factors[half, 0], &offsets[half, 0])
+                                 > constants[k] + self.density(&x[row, 0], &factors[k, 0], &offsets[k, 0]))
+            if known:
+                for k in range(n_components):
+                    gains[k] = self.gain_tied(counts[k], &first[k, 0], counts[n_components + k],
+                                              &first[n_components + k, 0], &factors[0, 0])
+        return known
+
+    cdef double gain_tied(self, double one, const double* first, double two, const double* second,
+                          const double* factor) noexcept nogil:
+        """Gain of two halves, of which counts and sums are given, under a shared covariance."""
+        cdef double both = one + two, gain, apart
+        cdef int i
+        for i in range(self.d):
+            self.means[i] = second[i] / max(two, 1e-30) - first[i] / max(one, 1e-30)
+            self.offsets[0, i] = 0.0
+        apart = -2.0 * self.density(&self.means[0], factor, &self.offsets[0, 0])
+        gain = 0.5 * one * two / max(both, 1e-30) * apart
+        gain += 0.5 * self.d * log(self.kappa * (self.kappa + both) / ((self.kappa + one) * (self.kappa + two)))
+        return gain + self.size_term(one) + self.size_term(two) - self.size_term(both)
 
     cdef bint split_one(
         self, const double[:, ::1] x, const double[::1] weight, const int[::1] rows, Py_ssize_t choices,
@@ -384,15 +510,19 @@ cdef class FewGaussians:
         self,
         const double[::1] count,      # IN  (K,) sums of components
         const double[:, ::1] first,   # IN  (K, D)
-        const double[:, ::1] second,  # IN  (K, D (D + 1) / 2), (K, D) or (K, 1)
+        const double[:, ::1] second,  # IN  (K, D (D + 1) / 2), (K, D) or (K, 1); tied (1, D (D + 1) / 2)
         double[::1] out,              # OUT (K,) log evidence of the rows of each component, up to N_k D log(2 pi) / 2
     ):
-        """Returns whether all components have densities."""
-        cdef Py_ssize_t k
+        """Returns whether all components have densities; tied, the evidence of all rows is in the first place."""
+        cdef Py_ssize_t k, n_components = count.shape[0]
         cdef bint known = True
         self.check_sums(count, first, second)
-        if out.shape[0] != count.shape[0]:
+        if out.shape[0] != n_components:
             raise ValueError("out must be (K,)")
+        if self.tied:
+            out[:] = 0.0
+            return self.learn_tied(count, first, &second[0, 0], np.empty((n_components, self.size)),
+                                   np.empty((n_components, self.d)), np.zeros(n_components), &out[0])
         with nogil:
             for k in range(count.shape[0]):
                 known = self.learn(count[k], &first[k, 0], &second[k, 0], 0.0, &self.factors[0, 0],
@@ -409,7 +539,7 @@ cdef class FewGaussians:
         const double[:, ::1] values,  # IN    (n, L)
         double[::1] count,           # INOUT (K,) sums of the components, to which the rows are added
         double[:, ::1] first,        # INOUT (K, D)
-        double[:, ::1] second,       # INOUT (K, D (D + 1) / 2), (K, D) or (K, 1)
+        double[:, ::1] second,       # INOUT (K, D (D + 1) / 2), (K, D) or (K, 1); tied, they stay
     ):
         """Add rows to the sums of their components; returns the entropy of their responsibilities."""
         cdef Py_ssize_t n = x.shape[0], row
@@ -464,8 +594,8 @@ cdef class FewGaussians:
         """Raise unless sums fit the prior."""
         if first.shape[0] != len(count) or first.shape[1] != self.d:
             raise ValueError(f"first must be (K, {self.d})")
-        if second.shape[0] != len(count) or second.shape[1] != self.size:
-            raise ValueError(f"second must be (K, {self.size})")
+        if second.shape[0] != (1 if self.tied else len(count)) or second.shape[1] != self.size:
+            raise ValueError(f"second must be (K, {self.size}), or (1, {self.size}) for all rows")
 
     def check_groups(self, x, weight, order, starts, n_components):
         """Raise unless rows in the order of their components fit the prior."""

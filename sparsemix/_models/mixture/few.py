@@ -5,7 +5,7 @@ import numpy as np
 from sparsemix._kernels.gaussians import _few
 from sparsemix._models.mixture.model import VariationalMixture
 from sparsemix._rows.blocks import Observation
-from sparsemix._stats.families import DiagonalGaussian, FullGaussian, SphericalGaussian
+from sparsemix._stats.families import DiagonalGaussian, FullGaussian, SphericalGaussian, TiedGaussian
 from sparsemix._stats.families._tables import LOG_2PI
 from sparsemix._stats.families.full import whitening_of
 from sparsemix._stats.responsibilities import SparseResponsibilities
@@ -13,11 +13,12 @@ from sparsemix._stats.weights import DirichletWeights, EqualWeights
 
 # Components, and numbers that a step adds to their sums.
 MOST_COMPONENTS, MOST_NUMBERS = 64, 1_000_000
+FAMILIES = FullGaussian, TiedGaussian, DiagonalGaussian, SphericalGaussian
 
 
 def sums_of(stats):
-    """Sums of the components that the kernel uses."""
-    return stats["count"], stats["first"], stats["second"]
+    """Sums that the kernel uses; components with a shared covariance have second moments of all rows."""
+    return stats["count"], stats["first"], stats["scatter" if "scatter" in stats else "second"]
 
 
 def lower_bound(model, stats, few):
@@ -39,21 +40,24 @@ class FewGaussians:
         self.weight = np.ones(len(self.x)) if rows.sample_weight is None else rows.weight(slice(0, len(rows)))
         self.weight = np.ascontiguousarray(self.weight, dtype=np.float64)
         family, prior = model.family, model.prior
-        whitening = whitening_of(prior.scale[0]) if family.shape.correlated else None
+        scale = np.ascontiguousarray(np.atleast_2d(prior.scale)[0])
+        whitening = whitening_of(scale) if family.shape.correlated else None
         floor = np.zeros(family.n_features) if model.floor is None else np.ascontiguousarray(model.floor)
         self.kernel = _few.FewGaussians(
-            family.shape.correlated, np.ascontiguousarray(prior.mean[0]), float(prior.mean_precision[0]),
-            float(prior.dof[0]), np.ascontiguousarray(prior.scale[0]), whitening, floor,
-            model.usual_scale if model.learn_scales else 0.0, model.weights.concentration,
-            float(family.log_normalizers(prior)[0]),
+            family.shape.correlated, family.tied, np.ascontiguousarray(prior.mean[0]), float(prior.mean_precision[0]),
+            float(np.ravel(prior.dof)[0]), scale, whitening, floor, model.usual_scale if model.learn_scales else 0.0,
+            model.weights.concentration, float(family.log_normalizers(prior)[-1]),
         )  # fmt: skip
+        # shared sums of all rows, which no step changes
+        self.shared = family.empty_stats(1)
+        family.accumulate_shared(self.shared, self.x, None, self.weight)
 
     @classmethod
     def of(cls, model, rows):
         """For a model whose formulas the kernel has, and rows that are few; else None."""
         if not (
             type(model) is VariationalMixture
-            and type(model.family) in (FullGaussian, DiagonalGaussian, SphericalGaussian)
+            and type(model.family) in FAMILIES
             and type(model.weights) in (DirichletWeights, EqualWeights)
             and model.observation == Observation()
             and model.background is None
@@ -63,31 +67,40 @@ class FewGaussians:
             and model.prior.mean_precision.ndim == 1
         ):
             return None
-        size = model.n_components * model.prior.scale.shape[1]
+        size = model.n_components * model.prior.scale.shape[-1]
         return cls(model, rows) if len(rows) * size <= MOST_NUMBERS else None
 
     def collect(self, model, resp):
         """Statistics of all rows under given responsibilities."""
+        stats = self._no_stats(model)
+        entropy = self.kernel.collect(self.x, self.weight, resp.indices, resp.values, *sums_of(stats))
+        stats["entropy"] = entropy
+        return stats
+
+    def _no_stats(self, model):
+        """Statistics with the sums that no step changes."""
         stats = model.empty_stats()
         stats["mass"] = self.weight.sum()
-        sums = sums_of(stats)
-        stats["entropy"] = self.kernel.collect(self.x, self.weight, resp.indices, resp.values, *sums)
+        if model.family.tied:
+            stats["scatter"] = self.shared["scatter"].copy()
         return stats
 
     def climb(self, model, stats, most, tol):
         """Statistics and responsibilities after steps from given statistics, or None; see ``climb``."""
-        sums = [np.array(each) for each in sums_of(stats)]
+        out = self._no_stats(model)
+        for name in ("count", "first", *(() if model.family.tied else ("second",))):
+            out[name] = stats[name]
         resp = SparseResponsibilities.empty(len(self.x), model.n_nonzero)
-        entropy = self.kernel.climb(self.x, self.weight, most, tol, *sums, resp.indices, resp.values, resp.log_z)
+        given = self.x, self.weight, most, tol, *sums_of(out)
+        entropy = self.kernel.climb(*given, resp.indices, resp.values, resp.log_z)
         if np.isnan(entropy):
             return None
-        out = model.empty_stats()
-        out["count"], out["first"], out["second"] = sums
-        out["mass"], out["entropy"] = self.weight.sum(), entropy
+        out["entropy"] = entropy
         return out, resp
 
     def evidences(self, count, first, second):
-        """``log_evidences`` of a model from sums of components, or None if one has no density."""
+        """``log_evidences`` of a model from sums of components, or None if one has no density; tied, their sum first.
+        """
         out = np.empty(len(count))
         return out if self.kernel.log_evidences(count, first, second, out) else None
 
