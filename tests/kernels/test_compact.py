@@ -93,6 +93,15 @@ def test_neighbours_equal_their_twin(n, d, asked, kept):
         np.testing.assert_array_equal(near, np.argsort(squares, axis=1, kind="stable")[:, :kept])
 
 
+@pytest.mark.parametrize(("n", "d", "asked", "kept"), [(9, 1, 9, 3), (400, 17, 90, 5), (30, 16, 30, 0)])
+def test_products_of_differences_equal_their_twin(n, d, asked, kept):
+    x, near = rows(n, d), np.random.default_rng(1).integers(n, size=(asked, kept))
+    out = np.full((d, d), np.nan)
+    _compact.products_of_differences(x, near, out)
+    apart = (x[:asked, None] - x[near]).reshape(-1, d)
+    np.testing.assert_allclose(out, apart.T @ apart, rtol=1e-12, atol=1e-12)
+
+
 def test_equal_distances_take_the_first_rows():
     near = np.full((1, 3), -1)
     _compact.nearest_rows(np.array([[0.0], [2.0], [1.0], [-1.0], [1.0], [-1.0]]), near)
@@ -111,3 +120,7 @@ def test_arrays_that_do_not_fit_are_refused():
         _compact.plus_plus(x[:0], np.ones(0), np.zeros((2, 1)), np.zeros((2, 2)))
     with pytest.raises(ValueError, match="near must be"):
         _compact.nearest_rows(x, np.full((4, 4), -1))
+    with pytest.raises(ValueError, match="out \\(D, D\\)"):
+        _compact.products_of_differences(x, np.zeros((4, 1), dtype=np.intp), np.empty((3, 3)))
+    with pytest.raises(ValueError, match="near must name rows"):
+        _compact.products_of_differences(x, np.full((4, 1), 4), np.empty((2, 2)))

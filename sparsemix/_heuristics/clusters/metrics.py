@@ -47,12 +47,14 @@ def neighbours(x, matrices, kept=NEIGHBOURS, rounds=ROUNDS):
     """Covariance (D, D) or variances (D,) within clusters, from differences of a row and its ``kept`` neighbours."""
     n = min(len(x), ASKED)
     kept = min(kept, len(x) - 1)
+    x = np.ascontiguousarray(x, dtype=np.float64)
     within, near = np.diag(x.var(axis=0)) if matrices else x.var(axis=0), np.full((n, kept), -1)
+    products = np.empty((x.shape[1], x.shape[1]))
     for _ in range(rounds):
         units = round_rows(x, within)
         _compact.nearest_rows(np.ascontiguousarray(units, dtype=np.float64), near)
-        apart = (x[:n, None] - x[near]).reshape(-1, x.shape[1])
-        new = shrunk(apart.T @ apart / len(apart) / 2, n) if matrices else (apart**2).mean(axis=0) / 2
+        _compact.products_of_differences(x, near, products)
+        new = shrunk(products / near.size / 2, n) if matrices else np.diag(products) / near.size / 2
         new = at_least(new, SMALLEST)
         change = np.log(variances(new) / variances(within))
         within = new

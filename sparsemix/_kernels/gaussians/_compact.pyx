@@ -12,9 +12,18 @@ from sparsemix._kernels.vectors._simd import aligned_empty
 cdef extern from "gaussians/compact.h" nogil:
     enum:
         SPARSEMIX_POINTS
+    int sparsemix_some_within(const double*, double)
     void sparsemix_squares(int, const double*, Py_ssize_t, const double*, Py_ssize_t, double*)
     Py_ssize_t sparsemix_nearest_points(
         int, Py_ssize_t, const double*, Py_ssize_t, const double*, Py_ssize_t, Py_ssize_t, double*, int*, double*)
+
+
+cdef extern from "gaussians/outer.h" nogil:
+    void sparsemix_outer(int isa, const double* y, Py_ssize_t n, Py_ssize_t width, double* square)
+
+
+cdef enum:
+    GATHER = 128  # differences gathered at once
 
 
 cdef Py_ssize_t padded_points(Py_ssize_t n) noexcept nogil:
@@ -220,13 +229,9 @@ cdef void keep_least(const double[::1] squares, Py_ssize_t n, Py_ssize_t own, do
     Blocks without one of them are skipped.
     """
     cdef Py_ssize_t kept = best.shape[0], found = 0, block, first, j, at
-    cdef double least
     for block in range(squares.shape[0] // SPARSEMIX_POINTS):
         first = block * SPARSEMIX_POINTS
-        least = squares[first]
-        for j in range(first + 1, first + SPARSEMIX_POINTS):
-            least = min(least, squares[j])
-        if not (least < best[kept - 1] if found == kept else least <= limit):
+        if not sparsemix_some_within(&squares[first], best[kept - 1] if found == kept else limit):
             continue
         for j in range(first, min(first + SPARSEMIX_POINTS, n)):
             if j == own or not (squares[j] < best[kept - 1] if found == kept else squares[j] <= limit):
@@ -237,3 +242,35 @@ cdef void keep_least(const double[::1] squares, Py_ssize_t n, Py_ssize_t own, do
                 best[at], names[at] = best[at - 1], names[at - 1]
                 at -= 1
             best[at], names[at] = squares[j], j
+
+
+def products_of_differences(
+    const double[:, ::1] x,           # IN  (n, D)
+    const Py_ssize_t[:, ::1] near,    # IN  (m, k) rows to compare with each of the first m
+    double[:, ::1] out,               # OUT (D, D) sum of the outer products of their differences
+):
+    """Scatter of rows about their neighbours."""
+    cdef Py_ssize_t d = x.shape[1], i, j, at
+    if near.shape[0] > x.shape[0] or out.shape[0] != d or out.shape[1] != d:
+        raise ValueError("near must be (m, k) with m <= n, and out (D, D)")
+    if near.size and not 0 <= np.min(near) <= np.max(near) < x.shape[0]:
+        raise ValueError("near must name rows")
+    cdef Py_ssize_t width = (d + 15) // 16 * 16, filled = 0
+    cdef double[:, ::1] square = aligned_empty(width * width, np.float64).reshape(width, width)
+    cdef double[:, ::1] apart = aligned_empty(GATHER * width, np.float64).reshape(GATHER, width)
+    cdef int isa = instruction_level()
+    square[:] = 0.0
+    apart[:] = 0.0  # the padding stays zero
+    with nogil:
+        for i in range(near.shape[0]):
+            for at in range(near.shape[1]):
+                for j in range(d):
+                    apart[filled, j] = x[i, j] - x[near[i, at], j]
+                filled += 1
+                if filled == GATHER:
+                    sparsemix_outer(isa, &apart[0, 0], filled, width, &square[0, 0])
+                    filled = 0
+        sparsemix_outer(isa, &apart[0, 0], filled, width, &square[0, 0])
+        for i in range(d):
+            for j in range(i + 1):
+                out[i, j] = out[j, i] = square[i, j]

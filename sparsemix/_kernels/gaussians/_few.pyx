@@ -255,32 +255,42 @@ cdef class FewGaussians:
         cdef double value
         count[0] += weight
         for i in range(self.d):
-            value = weight * x[i]
-            first[i] += value
-            if self.tied:
-                continue
-            if self.triangular:
+            first[i] += weight * x[i]
+        if self.tied:
+            return
+        if self.triangular:
+            for i in range(self.d):
+                value = weight * x[i]
                 for j in range(i + 1):
                     second[j] += value * x[j]
                 second += i + 1
-            else:
-                second[i // self.shared] += value * x[i]
+        elif self.shared > 1:
+            for i in range(self.d):
+                second[0] += weight * x[i] * x[i]
+        else:
+            for i in range(self.d):
+                second[i] += weight * x[i] * x[i]
 
     cdef double density(self, const double* x, const double* factor, const double* offset) noexcept nogil:
         """Log density of a row under a component, less its constant."""
         cdef int i, j
         cdef double total = 0.0, one
-        for i in range(self.d):
-            if self.triangular:
+        if self.triangular:
+            for i in range(self.d):
                 one = -offset[i]
                 for j in range(i + 1):
                     one += factor[j] * x[j]
                 factor += i + 1
-            elif self.shared > 1:
-                one = factor[0] * (x[i] - offset[i])
-            else:
+                total += one * one
+        elif self.shared > 1:
+            for i in range(self.d):
+                one = x[i] - offset[i]
+                total += one * one
+            total *= factor[0] * factor[0]
+        else:
+            for i in range(self.d):
                 one = factor[i] * x[i] - offset[i]
-            total += one * one
+                total += one * one
         return -0.5 * total
 
     cdef double log_share(self, double count) noexcept nogil:

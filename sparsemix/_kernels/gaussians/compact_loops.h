@@ -5,24 +5,36 @@
 #if defined(REAL_IS_DOUBLE)
 
 #define VECTORS (SPARSEMIX_POINTS / LANES)
+#define BLOCKS 4
+
+/* Of some blocks of points at once: each sum is a chain of additions, and several chains hide their latency. */
+TARGET static inline void SPARSEMIX_NAME(blocks_of_squares)(const double *x, ptrdiff_t d, const double *columns,
+                                                             ptrdiff_t padded, const int blocks, double *out)
+{
+    VECTOR sums[BLOCKS * SPARSEMIX_POINTS];
+    for (int v = 0; v < blocks * VECTORS; v++) { /* zeros would be stored by a slow instruction */
+        const VECTOR apart = ((const VECTOR *)columns)[v] - x[0];
+        sums[v] = apart * apart;
+    }
+    for (ptrdiff_t j = 1; j < d; j++) {
+        const VECTOR *row = (const VECTOR *)(columns + j * padded);
+        for (int v = 0; v < blocks * VECTORS; v++) {
+            const VECTOR apart = row[v] - x[j];
+            sums[v] += apart * apart;
+        }
+    }
+    for (int v = 0; v < blocks * VECTORS; v++)
+        ((VECTOR *)out)[v] = sums[v];
+}
 
 TARGET static inline void SPARSEMIX_NAME(squares)(const double *x, ptrdiff_t d, const double *columns,
                                                    ptrdiff_t padded, double *out)
 {
-    for (ptrdiff_t at = 0; at < padded; at += SPARSEMIX_POINTS) {
-        VECTOR sums[SPARSEMIX_POINTS];
-        for (int v = 0; v < VECTORS; v++)
-            sums[v] = FILL(0);
-        for (ptrdiff_t j = 0; j < d; j++) {
-            const VECTOR *row = (const VECTOR *)(columns + j * padded + at);
-            for (int v = 0; v < VECTORS; v++) {
-                const VECTOR apart = row[v] - x[j];
-                sums[v] += apart * apart;
-            }
-        }
-        for (int v = 0; v < VECTORS; v++)
-            ((VECTOR *)(out + at))[v] = sums[v];
-    }
+    ptrdiff_t at = 0;
+    for (; at + BLOCKS * SPARSEMIX_POINTS <= padded; at += BLOCKS * SPARSEMIX_POINTS)
+        SPARSEMIX_NAME(blocks_of_squares)(x, d, columns + at, padded, BLOCKS, out + at);
+    for (; at < padded; at += SPARSEMIX_POINTS)
+        SPARSEMIX_NAME(blocks_of_squares)(x, d, columns + at, padded, 1, out + at);
 }
 
 TARGET static void SPARSEMIX_NAME(nearest_points)(ptrdiff_t n, const double *x, ptrdiff_t d, const double *columns,
@@ -43,6 +55,7 @@ TARGET static void SPARSEMIX_NAME(nearest_points)(ptrdiff_t n, const double *x, 
 }
 
 #undef VECTORS
+#undef BLOCKS
 
 #endif
 
