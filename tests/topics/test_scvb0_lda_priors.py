@@ -54,6 +54,16 @@ def test_draws_of_parts_equal_those_of_sums(dtype):
     np.testing.assert_array_equal(TokenTopics.of_rows(doc_topic[:0]).draws(weight[:0], ALPHA), 0.0)
 
 
+@pytest.mark.parametrize("dtype", [np.int16, np.int32])
+def test_draws_of_whole_tokens_equal_those_of_each_document(dtype):
+    rng = np.random.default_rng(0)
+    n = rng.integers(0, 12, (20, K))
+    topics = np.concatenate([rng.permutation(np.repeat(np.arange(K), row)) for row in n]).astype(dtype)
+    indptr, weight = np.append(0, np.cumsum(n.sum(axis=1))), rng.gamma(2.0, size=len(n))
+    found = TokenTopics(indptr, topics, np.ones(len(topics), dtype=np.float32)).draws(weight, ALPHA)
+    np.testing.assert_allclose(found, weight @ plain_draws(n.astype(float), ALPHA), rtol=1e-12)
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_samples_represent_the_tokens_of_their_entry(dtype):
     counts = sparse.csr_array(np.array([[1.0, 0.0, 2.5], [0.0, 0.0, 0.0], [80.0, 0.25, 0.0]]))
@@ -64,6 +74,8 @@ def test_samples_represent_the_tokens_of_their_entry(dtype):
     np.testing.assert_allclose(tokens.values[:4], [1.0, 2.5 / 3, 2.5 / 3, 2.5 / 3], rtol=1e-6)
     np.testing.assert_array_equal(tokens.values[4:36], 2.5)
     assert tokens.values[36] == 0.25
+    with pytest.raises(ValueError, match="as many as the samples"):
+        TokenTopics.of_samples(x, states[1:])
 
 
 def statistics(est, rows, sample_weight=None, n_jobs=1):

@@ -13,6 +13,13 @@ ctypedef fused real:
     float
     double
 
+ctypedef fused topic:
+    short
+    int
+
+cdef enum:
+    FEW = 8  # tokens of a topic in a short document
+
 
 cdef extern from "documents/tables.h" nogil:
     enum:
@@ -298,7 +305,7 @@ def draws_sum(const real[:, ::1] counts, double factor, double prior, Py_ssize_t
 
 def sum_draws(
     const int64_t[::1] indptr,  # IN  (n + 1,) document d has indptr[d] to indptr[d + 1] of the following
-    const int[::1] topics,      # IN  a topic may come several times in a document
+    const topic[::1] topics,    # IN  a topic may come several times in a document
     const real[::1] values,     # IN  its counts, which are added up
     const double[::1] weight,   # IN  (n,) of the documents
     const double[::1] alpha,    # IN  (K,)
@@ -306,8 +313,9 @@ def sum_draws(
 ):
     """Expected number of tokens of each topic that are draws from the documents' prior."""
     cdef Py_ssize_t d, i, k
+    cdef int whole
     cdef double[::1] none = np.empty(alpha.shape[0]), n = np.zeros(alpha.shape[0])
-    cdef double[::1] one = np.full(alpha.shape[0], -1.0)  # draws of one token, which most short documents have
+    cdef double[:, ::1] few = np.full((alpha.shape[0], FEW), -1.0)  # draws of 1, 2, ... tokens, made when needed
     if weight.shape[0] != indptr.shape[0] - 1 or out.shape[0] != alpha.shape[0]:
         raise ValueError("weight must be one number a document, and out one a topic")
     if min(topics.shape[0], values.shape[0]) < indptr[indptr.shape[0] - 1]:
@@ -320,10 +328,11 @@ def sum_draws(
                 n[topics[i]] += values[i]
             for i in range(indptr[d], indptr[d + 1]):
                 k = topics[i]
-                if n[k] == 1.0:
-                    if one[k] < 0.0:
-                        one[k] = draws(1.0, alpha[k], none[k])
-                    out[k] += weight[d] * one[k]
+                whole = <int> n[k] if n[k] <= FEW else 0
+                if whole > 0 and whole == n[k]:
+                    if few[k, whole - 1] < 0.0:
+                        few[k, whole - 1] = draws(n[k], alpha[k], none[k])
+                    out[k] += weight[d] * few[k, whole - 1]
                 elif n[k] > 0:
                     out[k] += weight[d] * draws(n[k], alpha[k], none[k])
                 if n[k] > 0:
@@ -332,7 +341,7 @@ def sum_draws(
 
 def sum_tables(
     const int64_t[::1] indptr,  # IN  (n + 1,) as in sum_draws
-    const int[::1] topics,      # IN
+    const topic[::1] topics,    # IN
     const real[::1] values,     # IN
     const double[::1] weight,   # IN  (n,) of the documents
     const double[:, ::1] alpha,  # IN  (G, K) of each group of documents

@@ -17,7 +17,7 @@ class TokenTopics:
     ----------
     indptr : ndarray of shape (n + 1,), int64
         Terms of document j are indptr[j] to indptr[j + 1].
-    topics : ndarray, int32
+    topics : ndarray, int16 or int32
     values : ndarray
     """
 
@@ -28,9 +28,9 @@ class TokenTopics:
     @classmethod
     def of_samples(cls, x, states):
         """One term for each sample of a tile's entries."""
-        starts, tokens = np.empty(len(x) + 1, dtype=np.int64), np.empty(len(states), dtype=x.counts.dtype)
-        _split.tokens_of_samples(x.indptr, x.counts, starts, tokens)
-        return cls(starts, states.astype(np.int32, copy=False), tokens)
+        tokens = np.empty(len(states), dtype=x.counts.dtype)
+        _split.tokens_of_samples(x.indptr, x.counts, tokens)
+        return cls(x.sample_starts, states, tokens)
 
     @classmethod
     def of_rows(cls, doc_topic):
