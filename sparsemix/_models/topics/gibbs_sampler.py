@@ -8,6 +8,7 @@ from scipy import sparse
 
 from sparsemix._kernels.split import _split
 from sparsemix._models.topics.token_topics import TokenTopics
+from sparsemix._rows.documents import tiles
 from sparsemix._stats.packed_counts import PackedCounts, space_for
 from sparsemix._stats.sums import added
 from sparsemix._stats.word_rows import DeferredRows, WordRows
@@ -161,7 +162,8 @@ class GibbsSampler:
         if memory is None:
             start, states = None, np.full(starts[-1], -1, dtype=dtype)
         else:
-            start, states = memory.recall_states(numbers, starts, tile, dtype)
+            spans = tiles(numbers, tile)
+            start, states = memory.recall_states(numbers, starts, spans, dtype)
         own = None if memory is None or counts.unseen else tokens_in_table(counts, x)
         workers = self._workers
         workspaces = [self._workspace(counts.n_components) for _ in range(workers.n_jobs)]
@@ -176,7 +178,7 @@ class GibbsSampler:
         )  # fmt: skip
         resp.workspaces.extend(workspaces)
         if memory is not None:
-            resp.afterwards.append(partial(memory.remember_states, numbers, states, starts, tile))
+            resp.afterwards.append(partial(memory.remember_states, numbers, states, starts, spans))
         return partial(TokenTopics.of_samples, x, states)
 
     def _workspace(self, n_components):
