@@ -339,6 +339,28 @@ def sum_draws(
                     n[k] = 0.0
 
 
+def gains_of_whole(
+    const double[::1] numbers,  # IN  (n,) not negative
+    const double[::1] values,   # IN  (m,) of a function at 0 to m - 1
+):
+    """values[number] - values[0] of each number, (n,); None if one is no whole number below m."""
+    cdef Py_ssize_t i, whole
+    cdef bint found = True
+    out = np.empty(numbers.shape[0])
+    cdef double[::1] gains = out
+    with nogil:
+        for i in range(numbers.shape[0]):
+            if not 0.0 <= numbers[i] < values.shape[0]:
+                found = False
+                break
+            whole = <Py_ssize_t> numbers[i]
+            if whole != numbers[i]:
+                found = False
+                break
+            gains[i] = values[whole] - values[0]
+    return out if found else None
+
+
 def sum_tables(
     const int64_t[::1] indptr,  # IN  (n + 1,) as in sum_draws
     const topic[::1] topics,    # IN

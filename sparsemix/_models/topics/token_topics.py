@@ -48,7 +48,9 @@ class TokenTopics:
 
 def draws_for_prior(alpha, lengths):
     """Expected draws from the prior, per unit of prior mass: digamma(A + N_j) - digamma(A)."""
-    total, whole = alpha.sum(), lengths.astype(np.intp)
-    if len(lengths) > (longest := lengths.max(initial=0.0)) and (whole == lengths).all():  # many have the same length
-        return psi(total + np.arange(longest + 1.0))[whole] - psi(total)
+    total = alpha.sum()
+    if len(lengths) > (longest := lengths.max(initial=0.0)):  # many may have the same length
+        gains = _special.gains_of_whole(lengths, psi(total + np.arange(longest + 1.0)))
+        if gains is not None:
+            return gains
     return psi(total + lengths) - psi(total)
