@@ -314,8 +314,9 @@ def sum_draws(
     """Expected number of tokens of each topic that are draws from the documents' prior."""
     cdef Py_ssize_t d, i, k
     cdef int whole
+    cdef double drawn
     cdef double[::1] none = np.empty(alpha.shape[0]), n = np.zeros(alpha.shape[0])
-    cdef double[:, ::1] few = np.full((alpha.shape[0], FEW), -1.0)  # draws of 1, 2, ... tokens, made when needed
+    cdef double[:, ::1] few = np.full((alpha.shape[0], FEW + 1), -1.0)  # draws of 0, 1, ... tokens, made when needed
     if weight.shape[0] != indptr.shape[0] - 1 or out.shape[0] != alpha.shape[0]:
         raise ValueError("weight must be one number a document, and out one a topic")
     if min(topics.shape[0], values.shape[0]) < indptr[indptr.shape[0] - 1]:
@@ -323,20 +324,21 @@ def sum_draws(
     with nogil:
         for k in range(alpha.shape[0]):
             none[k] = sparsemix_digamma(alpha[k])
+            few[k, 0] = 0.0
         for d in range(weight.shape[0]):
             for i in range(indptr[d], indptr[d + 1]):
                 n[topics[i]] += values[i]
             for i in range(indptr[d], indptr[d + 1]):
-                k = topics[i]
+                k = topics[i]  # if it comes again, it has no tokens left: no branch, which would be hard to predict
                 whole = <int> n[k] if n[k] <= FEW else 0
-                if whole > 0 and whole == n[k]:
-                    if few[k, whole - 1] < 0.0:
-                        few[k, whole - 1] = draws(n[k], alpha[k], none[k])
-                    out[k] += weight[d] * few[k, whole - 1]
+                if whole == n[k]:
+                    drawn = few[k, whole]
+                    if drawn < 0.0:
+                        drawn = few[k, whole] = draws(n[k], alpha[k], none[k])
+                    out[k] += weight[d] * drawn
                 elif n[k] > 0:
                     out[k] += weight[d] * draws(n[k], alpha[k], none[k])
-                if n[k] > 0:
-                    n[k] = 0.0
+                n[k] = 0.0
 
 
 def gains_of_whole(

@@ -7,6 +7,7 @@ import math
 
 import numpy as np
 
+from libc.math cimport INFINITY
 from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport malloc
 from libc.string cimport memset
@@ -114,6 +115,49 @@ def padded(values, dtype):
     out = aligned_empty(math.prod(shape) * width, dtype).reshape(*shape, width)
     out[..., :n] = values
     out[..., n:] = 0
+    return out
+
+
+cdef void fill_fixed_parts(
+    const double[::1] inverse, double factor, const double[::1] alpha, double limit, real[:, ::1] out
+) noexcept nogil:
+    cdef Py_ssize_t k, n_components = inverse.shape[0]
+    cdef double largest = -INFINITY, prior = 1.0, x
+    for k in range(n_components):
+        x = factor * inverse[k]
+        if x > largest or x != x:  # NaN stays, as in NumPy
+            largest = x
+        prior = max(prior, alpha[k])
+    largest = limit / (largest * prior)
+    if not largest < 1.0:
+        largest = 1.0
+    for k in range(n_components):
+        x = factor * inverse[k] * largest
+        out[0, k], out[1, k] = <real> x, <real> (x * alpha[k])
+    for k in range(n_components, out.shape[1]):
+        out[0, k] = out[1, k] = 0
+
+
+def fixed_parts(
+    const double[::1] inverse,  # IN  (K,) 1 / (N_k + V beta)
+    double factor,              # IN  times inverse
+    const double[::1] alpha,    # IN  (K,)
+    double limit,               # IN  of products: larger ones are scaled down
+    dtype,                      # IN  of the result
+):
+    """Padded rows of inverse and of alpha inverse, (2, K padded), scaled together."""
+    cdef Py_ssize_t width = (inverse.shape[0] + SPARSEMIX_GROUP - 1) // SPARSEMIX_GROUP * SPARSEMIX_GROUP
+    cdef float[:, ::1] single
+    cdef double[:, ::1] whole
+    if alpha.shape[0] != inverse.shape[0]:
+        raise ValueError("alpha must have one number for each of inverse")
+    out = aligned_empty(2 * width, dtype).reshape(2, width)
+    if out.itemsize == sizeof(float):
+        single = out
+        fill_fixed_parts(inverse, factor, alpha, limit, single)
+    else:
+        whole = out
+        fill_fixed_parts(inverse, factor, alpha, limit, whole)
     return out
 
 

@@ -116,13 +116,11 @@ class GibbsSampler:
 
     def begin(self, counts):
         """Compute what the fixed parts of all words share, after a global step."""
-        inverse = counts.factor * counts.inverse
-        # Weights of topics are relative: documents with almost no weight must not exceed single precision.
-        largest = inverse.max() * max(1.0, float(counts.prior.mean.max()))
-        inverse = inverse * min(1.0, LARGEST_FIXED / largest)
         self._base = (counts.offset + counts.beta) / counts.factor
-        self._inverse = _split.padded(inverse, counts.dtype)
-        self._fixed = _split.padded(inverse * counts.prior.mean, counts.dtype)
+        # Weights of topics are relative: documents with almost no weight must not exceed single precision.
+        self._inverse, self._fixed = _split.fixed_parts(
+            counts.inverse, counts.factor, counts.prior.mean, LARGEST_FIXED, counts.dtype
+        )
 
     def priors(self, counts, numbers):
         """The fixed part (K padded,) and None; with several priors (groups, K padded) and each document's group."""
