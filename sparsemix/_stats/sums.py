@@ -25,11 +25,6 @@ from sparsemix._stats.word_rows import WordRows, multiplied
 PIECE = 1 << 16
 
 
-def is_deferred(value):
-    """Whether sums of any kind are yet to be computed; asked many times a step."""
-    return getattr(value, "is_deferred", False)
-
-
 def as_sums(value):
     """Sums of any kind as an object with this protocol."""
     if isinstance(value, np.ndarray):
@@ -40,22 +35,9 @@ def as_sums(value):
 def added(value, other, factor, signed=False):
     """value + factor other, as arrays or objects of any kind; in place if possible."""
     if isinstance(value, np.ndarray) and isinstance(other, np.ndarray):  # most often, and small
-        return add_dense(other, factor, value)
+        DenseSums(other).add_to(value, factor)
+        return value
     return as_sums(value).plus(as_sums(other), factor, signed)
-
-
-def add_dense(value, factor, out):
-    """out + factor value, in place; piece by piece."""
-    if abs(factor) == 1.0:
-        return (np.add if factor > 0.0 else np.subtract)(out, value, out=out)
-    factor = out.dtype.type(factor)
-    if out.size <= PIECE:
-        out += factor * value
-        return out
-    step = max(1, PIECE * len(out) // out.size)
-    for first in range(0, len(out), step):
-        out[first : first + step] += factor * value[first : first + step]
-    return out
 
 
 class DenseSums:
@@ -114,8 +96,17 @@ class DenseSums:
         return self.value
 
     def add_to(self, out, factor, signed=False):  # noqa: ARG002
-        """See the module."""
-        add_dense(self.value, factor, out)
+        """Piece by piece."""
+        if abs(factor) == 1.0:
+            (np.add if factor > 0.0 else np.subtract)(out, self.value, out=out)
+            return
+        factor = out.dtype.type(factor)
+        if out.size <= PIECE:
+            out += factor * self.value
+            return
+        step = max(1, PIECE * len(out) // out.size)
+        for first in range(0, len(out), step):
+            out[first : first + step] += factor * self.value[first : first + step]
 
     def added_to_rows(self, rows, factor):
         """A dense array."""
