@@ -20,13 +20,13 @@ def collect(model, rows, selection, workers, following=None, given=None):
     """
     # those of an initialisation are dense: smoothing fills all of them
     stats = model.empty_stats(rows, selection) if given is None else model.empty_stats()
-    _, size = model.blocking(rows) if given is None else rows.blocking(model.n_components, given.indices.shape[1])
+    tile, size = model.blocking(rows) if given is None else rows.blocking(model.n_components, given.indices.shape[1])
     after = None if following is None else next(blocks.chunks(following, size), None)
     done = 0
     for chunk, coming in pairwise([*blocks.chunks(selection, size), after]):
         with workers.meanwhile(partial(rows.read_ahead, coming)):
             if given is None:
-                resp, x = respond(model, rows, chunk, workers)
+                resp, x = respond(model, rows, chunk, workers, tile)
             else:
                 resp, x = given.rows(done, done + blocks.length(chunk)), rows.read(chunk)
                 done += blocks.length(chunk)
@@ -35,10 +35,10 @@ def collect(model, rows, selection, workers, following=None, given=None):
     return stats
 
 
-def respond(model, rows, selection, workers):
-    """Responsibilities of the chosen rows, and the rows as the model sees them."""
+def respond(model, rows, selection, workers, tile=None):
+    """Responsibilities of the chosen rows, and the rows as the model sees them; ``tile`` as of ``blocking``."""
     n_rows = blocks.length(selection)
-    tile, _ = model.blocking(rows)
+    tile = model.blocking(rows)[0] if tile is None else tile
     x = rows.buffer(selection)
     model.prepare(x, workers)
     resp = model.empty_responsibilities(x, n_rows)

@@ -216,11 +216,13 @@ def part(selection, start, stop):
     """Rows ``start`` to ``stop`` of a slice or index array."""
     if isinstance(selection, slice):
         return slice(selection.start + start, selection.start + stop)
-    return selection[start:stop]
+    return selection if start == 0 and stop == len(selection) else selection[start:stop]
 
 
 def same(selection, other):
     """Whether two slices or index arrays select the same rows in the same order."""
+    if selection is other:
+        return True
     if isinstance(selection, slice) or isinstance(other, slice):
         return isinstance(selection, slice) and isinstance(other, slice) and selection == other
     return np.array_equal(selection, other)
@@ -251,6 +253,8 @@ def tile_size(n_components):
 
 def shares(n, tile, n_shares):
     """At most ``n_shares`` consecutive spans, each of whole tiles."""
+    if n <= tile:
+        return [(0, n)] if n else []
     n_tiles = -(-n // tile)
     bounds = [min(n, round(i * n_tiles / n_shares) * tile) for i in range(n_shares)] + [n]
     return [(start, stop) for start, stop in pairwise(bounds) if stop > start]

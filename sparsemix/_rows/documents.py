@@ -364,7 +364,7 @@ class DocumentMemory:
                 states = states.astype(np.int16 if states.max(initial=0) <= np.iinfo(np.int16).max else np.int32)
             self._keep(numbers, np.diff(indptr).astype(np.int32), topics, values.copy(), states)
 
-    def recall_states(self, numbers, starts, tile, dtype):
+    def recall_states(self, numbers, starts, spans, dtype):
         """N_dk of the documents of several tiles, and their states where stored.
 
         Parameters
@@ -372,8 +372,8 @@ class DocumentMemory:
         numbers : ndarray of shape (n,)
         starts : ndarray of shape (n + 1,)
             Where the states of each document begin.
-        tile : int
-            Documents per tile.
+        spans : list of tuple
+            Documents of each tile, from ``tiles``.
         dtype : dtype
             Of the states.
 
@@ -383,12 +383,14 @@ class DocumentMemory:
         states : ndarray of shape (starts[-1],)
             -1 throughout a document without stored states.
         """
-        states, kept = np.full(starts[-1], -1, dtype=dtype), []
-        for first, last in tiles(numbers, tile):
-            found = self._find(numbers[first:last])
+        states, kept = np.empty(starts[-1], dtype=dtype), []
+        for first, last in spans:
+            found, of_tile = self._find(numbers[first:last]), slice(starts[first], starts[last])
             if found is not None and found[3] is not None:
-                states[starts[first] : starts[last]] = found[3]
-            elif found is not None:
+                states[of_tile] = found[3]
+                continue
+            states[of_tile] = -1
+            if found is not None:
                 kept.append((first, *found[:3]))
         if not kept:
             return None, states
@@ -398,11 +400,12 @@ class DocumentMemory:
         topics = np.concatenate([topics for _, _, topics, _ in kept]).astype(np.int32)
         return (np.cumsum(lengths), topics, np.concatenate([values for *_, values in kept])), states
 
-    def remember_states(self, numbers, states, starts, tile):
+    def remember_states(self, numbers, states, starts, spans):
         """Store the states of the documents of several tiles, without a copy; the caller must not change them."""
-        for first, last in tiles(numbers, tile):
-            if not self._cold(numbers[first:last]):
-                self._keep(numbers[first:last], None, None, None, states[starts[first] : starts[last]])
+        for first, last in spans:
+            of_tile = numbers[first:last]
+            if not self._cold(of_tile):
+                self._keep(of_tile, None, None, None, states[starts[first] : starts[last]])
 
     def _cold(self, numbers):
         """Whether the next visit of a tile is to start without memory."""
@@ -432,9 +435,9 @@ def tiles(numbers, tile):
 
     A new batch begins where row numbers decrease.
     """
-    bounds = [0, *(np.flatnonzero(numbers[1:] < numbers[:-1]) + 1).tolist(), len(numbers)]
-    for first, last in pairwise(bounds):
-        yield from ((first + a, first + b) for a, b in spans(last - first, tile))
+    begins = (numbers[1:] < numbers[:-1]).nonzero()[0] + 1
+    bounds = [0, *begins.tolist(), len(numbers)]
+    return [(a, min(a + tile, last)) for first, last in pairwise(bounds) for a in range(first, last, tile)]
 
 
 def tile_key(numbers):

@@ -34,6 +34,9 @@ def as_sums(value):
 
 def added(value, other, factor, signed=False):
     """value + factor other, as arrays or objects of any kind; in place if possible."""
+    if isinstance(value, np.ndarray) and isinstance(other, np.ndarray):  # most often, and small
+        DenseSums(other).add_to(value, factor)
+        return value
     return as_sums(value).plus(as_sums(other), factor, signed)
 
 

@@ -495,6 +495,23 @@ def test_documents_without_words():
     assert problem.run(2, problem.fresh()).sum() == 0
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("limit", [1e20, 0.1])
+@pytest.mark.parametrize("n_components", [1, 5, 100])
+def test_fixed_parts_equal_the_twin(n_components, limit, dtype):
+    rng = np.random.default_rng(0)
+    inverse, alpha = rng.random(n_components) + 0.1, rng.gamma(1.0, size=n_components)
+    products = 3.0 * inverse
+    products = products * min(1.0, limit / (products.max() * max(1.0, alpha.max())))
+    found = _split.fixed_parts(inverse, 3.0, alpha, limit, dtype)
+    assert found.dtype == dtype
+    for row, expected in zip(found, (products, products * alpha), strict=True):
+        np.testing.assert_array_equal(row, _split.padded(expected, dtype))
+        assert row.ctypes.data % 64 == 0
+    with pytest.raises(ValueError, match="one number for each"):
+        _split.fixed_parts(inverse, 3.0, alpha[1:], limit, dtype)
+
+
 def test_a_type_of_many_tokens_has_a_bounded_number_of_samples():
     problem = Problem(4, n_documents=1)
     problem.counts = np.full(len(problem.counts), 1000.0)

@@ -9,7 +9,7 @@ from topic_cases import LEARNED
 from sparsemix import SparseSCVB0LDA
 from sparsemix._engine.loop import collect
 from sparsemix._kernels.documents import _special
-from sparsemix._models.topics.token_topics import TokenTopics
+from sparsemix._models.topics.token_topics import TokenTopics, draws_for_prior
 from sparsemix._models.topics.word_prior import next_topic_word_prior
 from sparsemix._rows.documents import DocumentBlock, DocumentMemory, Documents
 from sparsemix._rows.threads import Workers
@@ -54,6 +54,16 @@ def test_draws_of_parts_equal_those_of_sums(dtype):
     np.testing.assert_array_equal(TokenTopics.of_rows(doc_topic[:0]).draws(weight[:0], ALPHA), 0.0)
 
 
+@pytest.mark.parametrize("dtype", [np.int16, np.int32])
+def test_draws_of_whole_tokens_equal_those_of_each_document(dtype):
+    rng = np.random.default_rng(0)
+    n = rng.integers(0, 12, (20, K))
+    topics = np.concatenate([rng.permutation(np.repeat(np.arange(K), row)) for row in n]).astype(dtype)
+    indptr, weight = np.append(0, np.cumsum(n.sum(axis=1))), rng.gamma(2.0, size=len(n))
+    found = TokenTopics(indptr, topics, np.ones(len(topics), dtype=np.float32)).draws(weight, ALPHA)
+    np.testing.assert_allclose(found, weight @ plain_draws(n.astype(float), ALPHA), rtol=1e-12)
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_samples_represent_the_tokens_of_their_entry(dtype):
     counts = sparse.csr_array(np.array([[1.0, 0.0, 2.5], [0.0, 0.0, 0.0], [80.0, 0.25, 0.0]]))
@@ -64,6 +74,24 @@ def test_samples_represent_the_tokens_of_their_entry(dtype):
     np.testing.assert_allclose(tokens.values[:4], [1.0, 2.5 / 3, 2.5 / 3, 2.5 / 3], rtol=1e-6)
     np.testing.assert_array_equal(tokens.values[4:36], 2.5)
     assert tokens.values[36] == 0.25
+    with pytest.raises(ValueError, match="as many as the samples"):
+        TokenTopics.of_samples(x, states[1:])
+
+
+@pytest.mark.parametrize("numbers", [[], [0.0, 3.0, 1.0, 3.0], [2.0, 4.0], [1.0, 1.5], [1.0, np.nan], [-1.0, 0.0]])
+def test_gains_of_whole_numbers_equal_the_twin(numbers):
+    numbers, values = np.array(numbers), np.array([0.5, 0.7, 1.1, 1.9])
+    found = _special.gains_of_whole(numbers, values)
+    if set(numbers) <= set(range(len(values))):
+        np.testing.assert_array_equal(found, [values[int(n)] - values[0] for n in numbers])
+    else:
+        assert found is None
+
+
+def test_draws_for_prior_are_those_of_each_length():
+    for lengths in (np.array([3.0, 1.0, 3.0, 0.0, 2.0]), np.array([3.0, 1.0, 0.5, 1.0]), np.array([90.0, 2.0])):
+        expected = psi(ALPHA.sum() + lengths) - psi(ALPHA.sum())
+        np.testing.assert_allclose(draws_for_prior(ALPHA, lengths), expected, rtol=1e-12, atol=1e-12)
 
 
 def statistics(est, rows, sample_weight=None, n_jobs=1):

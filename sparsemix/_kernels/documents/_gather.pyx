@@ -79,7 +79,8 @@ def tokens(
     """Tokens of each document, (n,), as differences of running sums."""
     cdef Py_ssize_t d, e, n = indptr.shape[0] - 1
     cdef double before, total = 0.0
-    cdef double[::1] out = np.empty(n)
+    result = np.empty(n)
+    cdef double[::1] out = result
     if counts.shape[0] < indptr[n]:
         raise ValueError(f"counts must hold {indptr[n]} entries")
     with nogil:
@@ -88,7 +89,7 @@ def tokens(
             for e in range(indptr[d], indptr[d + 1]):
                 total += counts[e]
             out[d] = total - before
-    return np.asarray(out)
+    return result
 
 
 def longest_first(
@@ -97,7 +98,8 @@ def longest_first(
     """Documents by decreasing number of entries, (n,); those of equal length in order."""
     cdef Py_ssize_t d, n = indptr.shape[0] - 1
     cdef int64_t longest = 0, length, before = 0
-    cdef int[::1] out = np.empty(n, dtype=np.int32)
+    result = np.empty(n, dtype=np.int32)
+    cdef int[::1] out = result
     for d in range(n):
         longest = max(longest, indptr[d + 1] - indptr[d])
     cdef int64_t[::1] places = np.zeros(longest + 1, dtype=np.int64)  # of the next document of each length
@@ -111,4 +113,4 @@ def longest_first(
             length = indptr[d + 1] - indptr[d]
             out[places[length]] = <int> d
             places[length] += 1
-    return np.asarray(out)
+    return result

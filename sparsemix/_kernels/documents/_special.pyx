@@ -13,6 +13,13 @@ ctypedef fused real:
     float
     double
 
+ctypedef fused topic:
+    short
+    int
+
+cdef enum:
+    FEW = 8  # tokens of a topic in a short document
+
 
 cdef extern from "documents/tables.h" nogil:
     enum:
@@ -298,7 +305,7 @@ def draws_sum(const real[:, ::1] counts, double factor, double prior, Py_ssize_t
 
 def sum_draws(
     const int64_t[::1] indptr,  # IN  (n + 1,) document d has indptr[d] to indptr[d + 1] of the following
-    const int[::1] topics,      # IN  a topic may come several times in a document
+    const topic[::1] topics,    # IN  a topic may come several times in a document
     const real[::1] values,     # IN  its counts, which are added up
     const double[::1] weight,   # IN  (n,) of the documents
     const double[::1] alpha,    # IN  (K,)
@@ -306,8 +313,10 @@ def sum_draws(
 ):
     """Expected number of tokens of each topic that are draws from the documents' prior."""
     cdef Py_ssize_t d, i, k
+    cdef int whole
+    cdef double drawn
     cdef double[::1] none = np.empty(alpha.shape[0]), n = np.zeros(alpha.shape[0])
-    cdef double[::1] one = np.full(alpha.shape[0], -1.0)  # draws of one token, which most short documents have
+    cdef double[:, ::1] few = np.full((alpha.shape[0], FEW + 1), -1.0)  # draws of 0, 1, ... tokens, made when needed
     if weight.shape[0] != indptr.shape[0] - 1 or out.shape[0] != alpha.shape[0]:
         raise ValueError("weight must be one number a document, and out one a topic")
     if min(topics.shape[0], values.shape[0]) < indptr[indptr.shape[0] - 1]:
@@ -315,24 +324,48 @@ def sum_draws(
     with nogil:
         for k in range(alpha.shape[0]):
             none[k] = sparsemix_digamma(alpha[k])
+            few[k, 0] = 0.0
         for d in range(weight.shape[0]):
             for i in range(indptr[d], indptr[d + 1]):
                 n[topics[i]] += values[i]
             for i in range(indptr[d], indptr[d + 1]):
-                k = topics[i]
-                if n[k] == 1.0:
-                    if one[k] < 0.0:
-                        one[k] = draws(1.0, alpha[k], none[k])
-                    out[k] += weight[d] * one[k]
+                k = topics[i]  # if it comes again, it has no tokens left: no branch, which would be hard to predict
+                whole = <int> n[k] if n[k] <= FEW else 0
+                if whole == n[k]:
+                    drawn = few[k, whole]
+                    if drawn < 0.0:
+                        drawn = few[k, whole] = draws(n[k], alpha[k], none[k])
+                    out[k] += weight[d] * drawn
                 elif n[k] > 0:
                     out[k] += weight[d] * draws(n[k], alpha[k], none[k])
-                if n[k] > 0:
-                    n[k] = 0.0
+                n[k] = 0.0
+
+
+def gains_of_whole(
+    const double[::1] numbers,  # IN  (n,) not negative
+    const double[::1] values,   # IN  (m,) of a function at 0 to m - 1
+):
+    """values[number] - values[0] of each number, (n,); None if one is no whole number below m."""
+    cdef Py_ssize_t i, whole
+    cdef bint found = True
+    out = np.empty(numbers.shape[0])
+    cdef double[::1] gains = out
+    with nogil:
+        for i in range(numbers.shape[0]):
+            if not 0.0 <= numbers[i] < values.shape[0]:
+                found = False
+                break
+            whole = <Py_ssize_t> numbers[i]
+            if whole != numbers[i]:
+                found = False
+                break
+            gains[i] = values[whole] - values[0]
+    return out if found else None
 
 
 def sum_tables(
     const int64_t[::1] indptr,  # IN  (n + 1,) as in sum_draws
-    const int[::1] topics,      # IN
+    const topic[::1] topics,    # IN
     const real[::1] values,     # IN
     const double[::1] weight,   # IN  (n,) of the documents
     const double[:, ::1] alpha,  # IN  (G, K) of each group of documents

@@ -3,8 +3,11 @@
 The loops are in split_loops.h.
 """
 
+import math
+
 import numpy as np
 
+from libc.math cimport INFINITY
 from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport malloc
 from libc.string cimport memset
@@ -63,30 +66,41 @@ def sample_starts(
 ):
     """Start of the samples of each document, (n + 1,): an entry has one sample per token, up to a limit."""
     cdef Py_ssize_t d, e, n = indptr.shape[0] - 1
-    cdef int64_t[::1] starts = np.zeros(n + 1, dtype=np.int64)
+    out = np.empty(n + 1, dtype=np.int64)  # not made from the view, which takes as long as a small batch
+    cdef int64_t[::1] starts = out
+    cdef int64_t at = 0
     if indptr[n] > counts.shape[0]:
         raise ValueError(f"counts must hold {indptr[n]} entries")
     with nogil:
+        starts[0] = 0
         for d in range(n):
-            starts[d + 1] = starts[d]
             for e in range(indptr[d], indptr[d + 1]):
-                starts[d + 1] += sparsemix_split_samples(counts[e])
-    return np.asarray(starts)
+                at += sparsemix_split_samples(counts[e])
+            starts[d + 1] = at
+    return out
 
 
-def tokens_of_samples(const int64_t[::1] indptr, const real[::1] counts, int64_t[::1] starts, real[::1] tokens):
-    """Tokens represented by each sample, (n_samples(counts),), and the start of each document's samples, (n + 1,)."""
-    cdef Py_ssize_t d, e, i = 0
+def tokens_of_samples(
+    const int64_t[::1] indptr,  # IN  (n + 1,) entries of documents
+    const real[::1] counts,     # IN  (nnz,)
+    real[::1] tokens,           # OUT (samples,) as many as sample_starts tells
+):
+    """Tokens represented by each sample."""
+    cdef Py_ssize_t e, i = 0, n_documents = indptr.shape[0] - 1
     cdef int s, n
+    if indptr[n_documents] > counts.shape[0]:
+        raise ValueError(f"counts must hold {indptr[n_documents]} entries")
     with nogil:
-        for d in range(indptr.shape[0] - 1):
-            starts[d] = i
-            for e in range(indptr[d], indptr[d + 1]):
-                n = sparsemix_split_samples(counts[e])
-                for s in range(n):
-                    tokens[i + s] = counts[e] / n
-                i += n
-        starts[indptr.shape[0] - 1] = i
+        for e in range(indptr[0], indptr[n_documents]):
+            n = sparsemix_split_samples(counts[e])
+            if i + n > tokens.shape[0]:
+                i = -1
+                break
+            for s in range(n):
+                tokens[i + s] = counts[e] / n
+            i += n
+    if i != tokens.shape[0]:
+        raise ValueError("tokens must be as many as the samples of the entries")
 
 
 def n_blocks(Py_ssize_t n_components):
@@ -98,9 +112,52 @@ def padded(values, dtype):
     """Rows of K numbers padded with zeros to whole groups of topics, which are whole registers."""
     *shape, n = np.shape(values)
     width = (n + SPARSEMIX_GROUP - 1) // SPARSEMIX_GROUP * SPARSEMIX_GROUP
-    out = aligned_empty(int(np.prod(shape)) * width, dtype).reshape(*shape, width)
+    out = aligned_empty(math.prod(shape) * width, dtype).reshape(*shape, width)
     out[..., :n] = values
     out[..., n:] = 0
+    return out
+
+
+cdef void fill_fixed_parts(
+    const double[::1] inverse, double factor, const double[::1] alpha, double limit, real[:, ::1] out
+) noexcept nogil:
+    cdef Py_ssize_t k, n_components = inverse.shape[0]
+    cdef double largest = -INFINITY, prior = 1.0, x
+    for k in range(n_components):
+        x = factor * inverse[k]
+        if x > largest or x != x:  # NaN stays, as in NumPy
+            largest = x
+        prior = max(prior, alpha[k])
+    largest = limit / (largest * prior)
+    if not largest < 1.0:
+        largest = 1.0
+    for k in range(n_components):
+        x = factor * inverse[k] * largest
+        out[0, k], out[1, k] = <real> x, <real> (x * alpha[k])
+    for k in range(n_components, out.shape[1]):
+        out[0, k] = out[1, k] = 0
+
+
+def fixed_parts(
+    const double[::1] inverse,  # IN  (K,) 1 / (N_k + V beta)
+    double factor,              # IN  times inverse
+    const double[::1] alpha,    # IN  (K,)
+    double limit,               # IN  of products: larger ones are scaled down
+    dtype,                      # IN  of the result
+):
+    """Padded rows of inverse and of alpha inverse, (2, K padded), scaled together."""
+    cdef Py_ssize_t width = (inverse.shape[0] + SPARSEMIX_GROUP - 1) // SPARSEMIX_GROUP * SPARSEMIX_GROUP
+    cdef float[:, ::1] single
+    cdef double[:, ::1] whole
+    if alpha.shape[0] != inverse.shape[0]:
+        raise ValueError("alpha must have one number for each of inverse")
+    out = aligned_empty(2 * width, dtype).reshape(2, width)
+    if out.itemsize == sizeof(float):
+        single = out
+        fill_fixed_parts(inverse, factor, alpha, limit, single)
+    else:
+        whole = out
+        fill_fixed_parts(inverse, factor, alpha, limit, whole)
     return out
 
 

@@ -5,6 +5,9 @@ import os
 
 import numpy as np
 
+from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
+from libc.stdint cimport uintptr_t
+
 
 cdef extern from "vectors/simd.h" nogil:
     int sparsemix_best_instruction_set()
@@ -47,7 +50,10 @@ except ValueError as error:
 
 def aligned_empty(size, dtype):
     """Uninitialised memory for whole vectors, aligned to a cache line."""
-    dtype = np.dtype(dtype)
-    raw = np.empty(size + 64 // dtype.itemsize, dtype=dtype)
-    start = -raw.ctypes.data % 64 // dtype.itemsize
+    cdef Py_buffer memory  # ``raw.ctypes`` would take several times as long
+    cdef Py_ssize_t itemsize = np.dtype(dtype).itemsize, start
+    raw = np.empty(size + 64 // itemsize, dtype=dtype)
+    PyObject_GetBuffer(raw, &memory, PyBUF_SIMPLE)
+    start = <Py_ssize_t> ((64 - <uintptr_t> memory.buf % 64) % 64) // itemsize
+    PyBuffer_Release(&memory)
     return raw[start:start + size]

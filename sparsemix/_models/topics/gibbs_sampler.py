@@ -8,6 +8,7 @@ from scipy import sparse
 
 from sparsemix._kernels.split import _split
 from sparsemix._models.topics.token_topics import TokenTopics
+from sparsemix._rows.documents import tiles
 from sparsemix._stats.packed_counts import PackedCounts, space_for
 from sparsemix._stats.sums import added
 from sparsemix._stats.word_rows import DeferredRows, WordRows
@@ -92,7 +93,7 @@ class GibbsSampler:
     def forget(self):
         """Free all memory."""
         self._workspaces, self._lists = [], []
-        self._blocks = self._fixed = None
+        self._blocks = self._fixed = self._rows = None
         self._workers = None
 
     def __getstate__(self):
@@ -115,13 +116,11 @@ class GibbsSampler:
 
     def begin(self, counts):
         """Compute what the fixed parts of all words share, after a global step."""
-        inverse = counts.factor * counts.inverse
-        # Weights of topics are relative: documents with almost no weight must not exceed single precision.
-        largest = inverse.max() * max(1.0, float(np.max(counts.prior.mean)))
-        inverse = inverse * min(1.0, LARGEST_FIXED / largest)
         self._base = (counts.offset + counts.beta) / counts.factor
-        self._inverse = _split.padded(inverse, counts.dtype)
-        self._fixed = _split.padded(inverse * counts.prior.mean, counts.dtype)
+        # Weights of topics are relative: documents with almost no weight must not exceed single precision.
+        self._inverse, self._fixed = _split.fixed_parts(
+            counts.inverse, counts.factor, counts.prior.mean, LARGEST_FIXED, counts.dtype
+        )
 
     def priors(self, counts, numbers):
         """The fixed part (K padded,) and None; with several priors (groups, K padded) and each document's group."""
@@ -161,7 +160,8 @@ class GibbsSampler:
         if memory is None:
             start, states = None, np.full(starts[-1], -1, dtype=dtype)
         else:
-            start, states = memory.recall_states(numbers, starts, tile, dtype)
+            spans = tiles(numbers, tile)
+            start, states = memory.recall_states(numbers, starts, spans, dtype)
         own = None if memory is None or counts.unseen else tokens_in_table(counts, x)
         workers = self._workers
         workspaces = [self._workspace(counts.n_components) for _ in range(workers.n_jobs)]
@@ -176,7 +176,7 @@ class GibbsSampler:
         )  # fmt: skip
         resp.workspaces.extend(workspaces)
         if memory is not None:
-            resp.afterwards.append(partial(memory.remember_states, numbers, states, starts, tile))
+            resp.afterwards.append(partial(memory.remember_states, numbers, states, starts, spans))
         return partial(TokenTopics.of_samples, x, states)
 
     def _workspace(self, n_components):
@@ -193,6 +193,13 @@ class GibbsSampler:
         sums, totals = sums.rows()
         stats["count"] += totals
         stats.replace("word_topic", added(old, sums, 1.0))
+
+    def zero_rows(self, n_rows, width, dtype):
+        """Scratch rows of threads, which kernels leave zero."""
+        rows = self._rows
+        if rows is None or rows.shape != (n_rows, width) or rows.dtype != dtype:
+            rows = self._rows = _split.padded(np.zeros(n_rows * width), dtype).reshape(n_rows, width)
+        return rows
 
     def later(self, resp, work):
         """Do some work while threads compute the sums."""
@@ -221,6 +228,7 @@ class SplitSums(DeferredRows):
         groups = None if groups is None else np.repeat(groups, np.diff(x.indptr))
         self._records = _split.Records(x.by_word.starts, x.by_word.entries, resp.records, resp.shares, weights, groups)
         self._resp, self._workers, self._give_back = resp, workers, sampler.take_back
+        self._memory = sampler.zero_rows
 
     def _topics(self, scale=1.0):
         """Topics in units of the table, which ``scale`` divides."""
@@ -231,8 +239,7 @@ class SplitSums(DeferredRows):
         """Add the sums to the table; each row is read and written once."""
         topics = self._topics(scale)
         totals = np.zeros((len(self._bounds) - 1, self.shape[1]))
-        width = (self._fixed.ndim + 1) * self._fixed.shape[-1]
-        memory = _split.padded(np.zeros(self._workers.n_jobs * width), self.dtype).reshape(-1, width)
+        memory = self._memory(self._workers.n_jobs, (self._fixed.ndim + 1) * self._fixed.shape[-1], self.dtype)
         with self._workers.meanwhile(self._resp.finish):
             self._workers.share(
                 lambda pool: _split.add_rows(
@@ -339,4 +346,5 @@ def tokens_in_table(counts, x):
     A document of weight w below one has w of it. One of a larger weight counts as several documents, whose other tokens
     remain.
     """
-    return np.full(len(x), 1.0 / counts.factor) * (1.0 if x.weight is None else np.minimum(x.weight, 1.0))
+    own = np.full(len(x), 1.0 / counts.factor)
+    return own if x.weight is None else own * np.minimum(x.weight, 1.0)

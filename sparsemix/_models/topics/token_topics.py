@@ -17,7 +17,7 @@ class TokenTopics:
     ----------
     indptr : ndarray of shape (n + 1,), int64
         Terms of document j are indptr[j] to indptr[j + 1].
-    topics : ndarray, int32
+    topics : ndarray, int16 or int32
     values : ndarray
     """
 
@@ -28,9 +28,9 @@ class TokenTopics:
     @classmethod
     def of_samples(cls, x, states):
         """One term for each sample of a tile's entries."""
-        starts, tokens = np.empty(len(x) + 1, dtype=np.int64), np.empty(len(states), dtype=x.counts.dtype)
-        _split.tokens_of_samples(x.indptr, x.counts, starts, tokens)
-        return cls(starts, states.astype(np.int32, copy=False), tokens)
+        tokens = np.empty(len(states), dtype=x.counts.dtype)
+        _split.tokens_of_samples(x.indptr, x.counts, tokens)
+        return cls(x.sample_starts, states, tokens)
 
     @classmethod
     def of_rows(cls, doc_topic):
@@ -48,7 +48,9 @@ class TokenTopics:
 
 def draws_for_prior(alpha, lengths):
     """Expected draws from the prior, per unit of prior mass: digamma(A + N_j) - digamma(A)."""
-    total, whole = alpha.sum(), lengths.astype(np.intp)
-    if len(lengths) > (longest := lengths.max(initial=0.0)) and (whole == lengths).all():  # many have the same length
-        return psi(total + np.arange(longest + 1.0))[whole] - psi(total)
+    total = alpha.sum()
+    if len(lengths) > (longest := lengths.max(initial=0.0)):  # many may have the same length
+        gains = _special.gains_of_whole(lengths, psi(total + np.arange(longest + 1.0)))
+        if gains is not None:
+            return gains
     return psi(total + lengths) - psi(total)

@@ -5,6 +5,7 @@ import numpy as np
 from sparsemix._engine.loop import respond
 from sparsemix._kernels.split import _split
 from sparsemix._models.topics.hdp_model import LEAST_TABLES, gains_of_documents, most_probable_gamma
+from sparsemix._rows.documents import tiles
 from sparsemix._stats.altered import altered
 from sparsemix.metrics._completion import completion_by_document
 from sparsemix.topics._collapsed.unseen_documents import sampling
@@ -99,9 +100,9 @@ def sampled(model, rows, schedule, workers):
     with sampling(model):
         model.draw_again()
         for batch in schedule._recurring():
-            resp, x = respond(model, rows, batch, workers)
+            numbers, (resp, x) = rows.first_row + batch, respond(model, rows, batch, workers)
             model.sampler.take_back(resp)
-            states = rows.memory.recall_states(rows.first_row + batch, x.sample_starts, model.tile, dtype)[1]
+            states = rows.memory.recall_states(numbers, x.sample_starts, tiles(numbers, model.tile), dtype)[1]
             out.append((x, states))
             mass += len(x) if x.weight is None else x.weight.sum()
             if sum(len(x) for x, _ in out) >= SAMPLED or sum(len(z) for _, z in out) >= MOST_TOKENS:
