@@ -12,7 +12,7 @@ from sparsemix._kernels.vectors._simd import aligned_empty
 cdef extern from "gaussians/compact.h" nogil:
     enum:
         SPARSEMIX_POINTS
-    int sparsemix_some_within(const double*, double)
+    void sparsemix_within(int, const double*, Py_ssize_t, double, unsigned char*)
     void sparsemix_squares(int, const double*, Py_ssize_t, const double*, Py_ssize_t, double*)
     Py_ssize_t sparsemix_nearest_points(
         int, Py_ssize_t, const double*, Py_ssize_t, const double*, Py_ssize_t, Py_ssize_t, double*, int*, double*)
@@ -211,6 +211,7 @@ def nearest_rows(
     cdef double[:, ::1] points = empty_points(d, n)
     np.asarray(points)[:, :n] = np.asarray(x).T
     cdef double[::1] squares = aligned_empty(padded, np.float64), best = np.empty(kept)
+    cdef unsigned char[::1] within = np.empty(padded // SPARSEMIX_POINTS, dtype=np.uint8)
     cdef int isa = instruction_level()
     with nogil:
         for i in range(near.shape[0]):
@@ -219,20 +220,21 @@ def nearest_rows(
             limit = 0.0
             for j in range(kept):
                 limit = max(limit, squares[near[i, j]] if 0 <= near[i, j] < n else INFINITY)
-            keep_least(squares, n, i, limit, best, near[i])
+            sparsemix_within(isa, &squares[0], padded, limit, &within[0])
+            keep_least(squares, n, i, within, limit, best, near[i])
 
 
-cdef void keep_least(const double[::1] squares, Py_ssize_t n, Py_ssize_t own, double limit, double[::1] best,
-                     Py_ssize_t[::1] names) noexcept nogil:
+cdef void keep_least(const double[::1] squares, Py_ssize_t n, Py_ssize_t own, const unsigned char[::1] within,
+                     double limit, double[::1] best, Py_ssize_t[::1] names) noexcept nogil:
     """Numbers of the least squares in increasing order, of which enough are at most ``limit``.
 
-    Blocks without one of them are skipped.
+    Blocks without one of them, as ``within`` says, are skipped.
     """
     cdef Py_ssize_t kept = best.shape[0], found = 0, block, first, j, at
-    for block in range(squares.shape[0] // SPARSEMIX_POINTS):
-        first = block * SPARSEMIX_POINTS
-        if not sparsemix_some_within(&squares[first], best[kept - 1] if found == kept else limit):
+    for block in range(within.shape[0]):
+        if not within[block]:
             continue
+        first = block * SPARSEMIX_POINTS
         for j in range(first, min(first + SPARSEMIX_POINTS, n)):
             if j == own or not (squares[j] < best[kept - 1] if found == kept else squares[j] <= limit):
                 continue

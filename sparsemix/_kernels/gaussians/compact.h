@@ -15,20 +15,17 @@
 #include "vectors/for_each_simd.h"
 #undef LOOPS
 
-/* Whether a block of squares has one within a limit; counted without branches, half of which would be mispredicted. */
-static inline int sparsemix_some_within(const double *squares, double limit)
-{
-    int64_t n = 0; /* as wide as a square, so that vectors of comparisons add up */
-    for (int i = 0; i < SPARSEMIX_POINTS; i++)
-        n += squares[i] <= limit;
-    return n > 0;
-}
-
 /* Of a row of d numbers, to points that are columns of d rows of ``padded`` numbers. */
 static void sparsemix_squares(int isa, const double *x, ptrdiff_t d, const double *columns, ptrdiff_t padded,
                               double *out)
 {
     SPARSEMIX_DISPATCH(isa, squares, double, x, d, columns, padded, out);
+}
+
+/* Whether each block of squares has one within a limit. */
+static void sparsemix_within(int isa, const double *squares, ptrdiff_t padded, double limit, unsigned char *found)
+{
+    SPARSEMIX_DISPATCH(isa, within, double, squares, padded, limit, found);
 }
 
 /* Nearest point of each row and its squared distance, of equal ones the first; returns the number of new labels. */

@@ -37,6 +37,21 @@ TARGET static inline void SPARSEMIX_NAME(squares)(const double *x, ptrdiff_t d, 
         SPARSEMIX_NAME(blocks_of_squares)(x, d, columns + at, padded, 1, out + at);
 }
 
+TARGET static void SPARSEMIX_NAME(within)(const double *squares, ptrdiff_t padded, double limit, unsigned char *found)
+{
+    for (ptrdiff_t block = 0; block < padded / SPARSEMIX_POINTS; block++) {
+        const VECTOR *part = (const VECTOR *)(squares + block * SPARSEMIX_POINTS);
+        INTEGER lanes[LANES], any = 0;
+        BITS mask = MASK(part[0] <= FILL(limit));
+        for (int v = 1; v < VECTORS; v++)
+            mask |= MASK(part[v] <= FILL(limit));
+        memcpy(lanes, &mask, sizeof(mask));
+        for (ptrdiff_t lane = 0; lane < LANES; lane++)
+            any |= lanes[lane];
+        found[block] = any != 0;
+    }
+}
+
 TARGET static void SPARSEMIX_NAME(nearest_points)(ptrdiff_t n, const double *x, ptrdiff_t d, const double *columns,
                                                   ptrdiff_t padded, ptrdiff_t n_points, double *scratch, int *labels,
                                                   double *nearest, ptrdiff_t *n_changed)
