@@ -23,6 +23,8 @@ FLAG_SHARE = 0.05
 SAME, WHOLE = 1e-9, 1e-6
 # Size of the sample: minimum number of rows, so that this share is one row; maximum numbers of rows and of values.
 LEAST_ROWS, SAMPLE_ROWS, SAMPLE_NUMBERS = 20, 2048, 1 << 21
+# Columns whose steps are computed at once.
+STEP_COLUMNS = 64
 
 
 @dataclass(frozen=True)
@@ -115,16 +117,20 @@ class ColumnLimits:
 def rounding_steps(X):
     """Steps (D,) to whose multiples the values of columns are rounded; 0 if they are not."""
     rows = X[np.linspace(0, len(X) - 1, min(len(X), SAMPLE_ROWS)).astype(np.intp)]
-    return np.array([step_of(np.asarray(column, dtype=np.float64)) for column in rows.T])
+    columns = spans(X.shape[1], STEP_COLUMNS)
+    parts = [steps_of(np.sort(rows[:, first:last].T.astype(np.float64), axis=1)) for first, last in columns]
+    return np.concatenate(parts)
 
 
-def step_of(values):
-    """The smallest gap between different values, if all gaps are multiples of it; else 0."""
-    values = np.unique(values[~np.isnan(values)])
-    gaps = np.diff(values)
-    gaps = gaps[gaps > SAME * np.maximum(np.abs(values[1:]), np.abs(values[:-1]))]
-    multiples = gaps / gaps.min(initial=np.inf)
-    return gaps.min() if len(gaps) and (np.abs(multiples - np.round(multiples)) < WHOLE * multiples).all() else 0.0
+def steps_of(values):
+    """The smallest gap between different values of each line (D, n) in order, if all gaps are multiples of it; else 0.
+    """
+    size, gaps = np.abs(values), np.diff(values, axis=1)
+    counted = gaps > SAME * np.maximum(size[:, 1:], size[:, :-1])  # not those to missing values, which are last
+    least = np.where(counted, gaps, np.inf).min(axis=1, initial=np.inf)
+    multiples = np.where(counted, gaps, 0.0) / least[:, None]
+    whole = (np.abs(multiples - np.round(multiples)) < WHOLE * multiples) | ~counted
+    return np.where(np.isfinite(least) & whole.all(axis=1), least, 0.0)
 
 
 def round_off(squares, dtype):
