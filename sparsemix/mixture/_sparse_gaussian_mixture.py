@@ -113,14 +113,16 @@ class SparseGaussianMixture(MixtureEstimator):
         deviation; "kmeans_range": on columns of equal range; "kmeans_shape": in units in which clusters are round, for
         correlated columns; "k-means++": its seeds alone; "splitting": repeated splits of one component into K;
         "bregman": k-means++ seeds under a Bregman divergence [4]_; "random_from_data": random rows; "random": random
-        labels. "auto" takes "kmeans_range", "kmeans" or "kmeans_shape", whichever ends at the highest bound after
-        exchanges of components [8]_; from 16 components on "kmeans_range", or "splitting" if held-out rows prefer it.
+        labels. "auto" takes "kmeans_range", "kmeans" or "kmeans_shape", whichever ends at the highest bound of
+        variational Bayes after exchanges of components [8]_, also for "em"; from 16 components on "kmeans_range", or
+        "splitting" if held-out rows prefer it.
         An array gives initial means. A dict gives any of "weights", "means" and "precisions", in the shapes of
         scikit-learn's GaussianMixture (precisions that components share lack the axis n_components), or
         "responsibilities", a matrix of shape (n_samples, n_components), dense or sparse.
     n_init : int, default=1
-        Number of initialisations. Each takes some steps on a subset of the rows. The bound chooses the best, from 16
-        components on held-out rows, and the fit continues from it, in ``partial_fit`` too.
+        Number of initialisations. Each takes some steps on a subset of the rows. Their bound chooses the best, from 16
+        components on held-out rows, and the fit continues from it, in ``partial_fit`` too. This end need not be the
+        best one.
     max_iter : int, default=100
         Maximum number of epochs. A ConvergenceWarning says when it was too small.
     tol : float, default=1e-3

@@ -47,8 +47,8 @@ class SparseMultinomialMixture(MixtureEstimator):
         Dirichlet parameter of each component's weight (VB). None means 1 / K. Raise it for more even weights.
         Infinity keeps all weights at 1 / K, also for "em", which refuses other numbers.
     init_params : str, array-like of shape (n_components, n_features) or dict, default="k-means++"
-        Initialisation: "k-means++" seeds with documents that are far apart in likelihood, and then merges two
-        components and splits another one while that raises the likelihood of a subset of the rows. With 2 to 15
+        Initialisation: "k-means++" seeds with documents that are far apart in likelihood. Up to 100 components it then
+        merges two and splits another one while that raises the likelihood of a subset of the rows. With 2 to 15
         components and few words it first seeds up to 256 times, and steps of EM on the subset choose.
         "random_from_data" seeds with random documents; "random" draws random labels. An array gives initial word
         proportions. A dict gives them as "means", or "responsibilities", a matrix of shape (n_samples, n_components),
