@@ -612,3 +612,11 @@ def test_fits_of_all_seeds_end_equally_well(kind):
         return est.fit(x[:3_000]).score(x[3_000:])
 
     assert min(score(random_state=seed) for seed in range(10)) > score(init_params={"responsibilities": resp}) - 0.05
+
+
+def test_copies_of_few_rows_leave_no_component_empty():
+    """Most rows of a sample are copies, of fewer different rows than components."""
+    x = unit(np.random.default_rng(0).normal(size=(400, 40)))
+    x = np.concatenate([x, np.repeat(x[:3], 4_000, axis=0)])
+    est = SparseVonMisesFisherMixture(150, random_state=0, max_iter=5).fit(x)
+    assert len(np.unique(est.predict(x))) == 150

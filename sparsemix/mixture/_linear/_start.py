@@ -12,6 +12,7 @@ from sparsemix._heuristics.mixture.linear_splitting import LinearSplitting
 from sparsemix._heuristics.mixture.policy import few_components
 from sparsemix._heuristics.mixture.seeds import greedy_trials
 from sparsemix._heuristics.mixture.start import subset
+from sparsemix._rows.blocks import spans
 from sparsemix._stats.altered import altered
 from sparsemix._stats.linear import csr
 from sparsemix._stats.responsibilities import SparseResponsibilities
@@ -44,7 +45,7 @@ def start(params, model, rows, rng, workers, sums_of):
     if "responsibilities" in given:
         resp = check_responsibilities(given["responsibilities"], n, k, rows.kept)
         return collect(model, rows, slice(0, n), workers, given=SparseResponsibilities.from_matrix(resp))
-    selection, raced = subset(rows, seed_rows(params), rng), False
+    selection, raced = seed_selection(params, rows, rng), False
     if "means" in given:
         means = check_means("init_params", given["means"], (k, model.family.n_features))
         stats = nearest(model, rows, selection, sums_of(means, rows), workers)
@@ -101,6 +102,24 @@ def part_of(rows, selection):
     x = rows.read(selection)
     x = csr_array(x) if isinstance(x, np.ndarray) else csr(x, x.n_words)
     return SparseDocuments(x, rows.weight(selection), x.dtype)
+
+
+def seed_selection(params, rows, rng):
+    """Rows from which seeds are chosen: a random subset, of different rows where most dense rows are copies."""
+    selection = subset(rows, seed_rows(params), rng)
+    if isinstance(selection, slice) or rows.sparse or len(set(keys_of(rows.read(selection)))) >= params.n_components:
+        return selection
+    first = {}
+    for start, stop in spans(len(rows), LEAST_ROWS):
+        for number, key in enumerate(keys_of(rows.read(slice(start, stop))), start):
+            first.setdefault(key, number)
+    numbers = np.array(list(first.values()))
+    return np.sort(rng.choice(numbers, size=min(len(numbers), seed_rows(params)), replace=False))
+
+
+def keys_of(x):
+    """A number for each dense row, the same for the same row."""
+    return [hash(row.tobytes()) for row in x]
 
 
 def seed_rows(params):
