@@ -85,18 +85,23 @@ class OneThreadOfBlas:
         self._users = 0
         self._limit = None
 
+    # On one line, so that no exception of a signal handler comes between the work and the release of the lock.
     def __enter__(self):
-        with self._lock:
-            if self._users == 0:
-                self._limit = _controller("blas").limit(limits=1)
-            self._users += 1
+        with self._lock: self._begin()  # noqa: E701  # fmt: skip
 
     def __exit__(self, *exception):
-        with self._lock:
-            self._users -= 1
-            if self._users == 0:
-                self._limit.__exit__(*exception)
-                self._limit = None
+        with self._lock: self._end(exception)  # noqa: E701  # fmt: skip
+
+    def _begin(self):
+        if self._users == 0:
+            self._limit = _controller("blas").limit(limits=1)
+        self._users += 1
+
+    def _end(self, exception):
+        self._users -= 1
+        if self._users == 0:
+            self._limit.__exit__(*exception)
+            self._limit = None
 
 
 _one_thread_of_blas = OneThreadOfBlas()  # BLAS limits are process-wide
