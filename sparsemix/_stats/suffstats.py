@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from sparsemix._stats.packed_counts import PackedCounts
-from sparsemix._stats.sums import added, as_sums
+from sparsemix._stats.sums import added, as_sums, is_deferred
 
 # Larger pending factors are applied to the arrays: added values are divided by them, and tables by word are float32.
 LARGEST_FACTOR = 1e9
@@ -111,12 +111,12 @@ class SufficientStatistics:
 
     def deferred(self, name):
         """Sums by word if still deferred, else None."""
-        return self._by_word[name] if getattr(self._by_word[name], "is_deferred", False) else None
+        return self._by_word[name] if is_deferred(self._by_word[name]) else None
 
     def settle(self):
         """Compute deferred sums; call this before their source tables change. Make the constant part whole."""
         for name, value in self._by_word.items():
-            if getattr(value, "is_deferred", False):
+            if is_deferred(value):
                 self._by_word[name], totals = value.rows()
                 self._by_component["count"] += totals
         if self.prior is not None and abs(1.0 - self._held) > ROUND_OFF:
@@ -128,7 +128,7 @@ class SufficientStatistics:
     def follow(self, old, copied):
         """Let deferred sums that refer to tables of ``old`` refer to its copy."""
         for name, value in self._by_word.items():
-            if getattr(value, "is_deferred", False) and value.table is old._by_word[name]:
+            if is_deferred(value) and value.table is old._by_word[name]:
                 value.table, value.unit = copied._by_word[name], copied.word_unit
 
     @property
@@ -144,7 +144,7 @@ class SufficientStatistics:
     @property
     def informative(self):
         """Whether any count is non-zero."""
-        deferred = any(getattr(value, "is_deferred", False) for value in self._by_word.values())
+        deferred = any(is_deferred(value) for value in self._by_word.values())
         return deferred or bool(self._by_component["count"].any())
 
     def unfolded(self, name):
@@ -330,7 +330,7 @@ class SufficientStatistics:
         return [
             (name, value, self._word_factor, math.exp(self._log_unit - value.unit))
             for name, value in other._by_word.items()
-            if getattr(value, "is_deferred", False) and self._by_word[name] is value.table
+            if is_deferred(value) and self._by_word[name] is value.table
         ]
 
     def undoing(self, other):

@@ -32,6 +32,11 @@ def as_sums(value):
     return CsrSums(value) if sparse.issparse(value) else value
 
 
+def is_deferred(value):
+    """Whether sums of any kind are still to be computed; without the object that ``as_sums`` makes of an array."""
+    return getattr(value, "is_deferred", False)
+
+
 def added(value, other, factor, signed=False):
     """value + factor other, as arrays or objects of any kind; in place if possible."""
     if isinstance(value, np.ndarray) and isinstance(other, np.ndarray):  # most often, and small

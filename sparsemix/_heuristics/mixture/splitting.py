@@ -365,10 +365,9 @@ def climb(model, rows, resp, most, workers, tol=0.0, few=None):
     many components, each row evaluates only its own component, the neighbours of that, and some random ones. ``few``
     are the ``FewGaussians`` of model and rows, if the caller has them.
     """
-    few = (few or FewGaussians.of(model, rows)) if most else None
-    if few is not None and (end := few.climb(model, few.collect(model, resp), most, tol)) is not None:
-        return end
-    stats = collect(model, rows, slice(0, len(rows)), workers, given=resp)
+    few = few or FewGaussians.of(model, rows)
+    everything = slice(0, len(rows))
+    stats = collect(model, rows, everything, workers, given=resp) if few is None else few.collect(model, resp)
     model = copy(model)
     if model.n_components >= LISTS_FROM and not rows.sparse:
         lists = CandidateLists(len(rows), max(LIST_SIZE, model.n_nonzero))
@@ -376,14 +375,14 @@ def climb(model, rows, resp, most, workers, tol=0.0, few=None):
         lists.visits[:] = max(1, PERIOD - most)  # end of a search period: few random components
         rows = altered(rows, memory=lists)
         model.use(CandidateSearch(lists.lists.shape[1], seed=0, every=PERIOD))
-    return climb_from(stats, model, rows, most, workers, tol, resp)
+    return climb_from(stats, model, rows, most, workers, tol, resp, few)
 
 
-def climb_from(stats, model, rows, most, workers, tol=0.0, resp=None):
+def climb_from(stats, model, rows, most, workers, tol=0.0, resp=None, few=None):
     """The same from given statistics, under a model that changes; without steps, with the given responsibilities."""
     everything, before = slice(0, len(rows)), -np.inf
-    few = FewGaussians.of(model, rows) if most else None
-    if few is not None and (end := few.climb(model, stats, most, tol)) is not None:
+    few = few or FewGaussians.of(model, rows)
+    if most and few is not None and (end := few.climb(model, stats, most, tol)) is not None:
         return end
     for _ in range(most):
         model.global_step(stats, workers.split)

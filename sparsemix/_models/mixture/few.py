@@ -73,8 +73,7 @@ class FewGaussians:
     def collect(self, model, resp):
         """Statistics of all rows under given responsibilities."""
         stats = self._no_stats(model)
-        entropy = self.kernel.collect(self.x, self.weight, resp.indices, resp.values, *sums_of(stats))
-        stats["entropy"] = entropy
+        stats["entropy"] = self.kernel.collect(self.x, self.weight, resp.indices, resp.values, *sums_of(stats))
         return stats
 
     def _no_stats(self, model):
@@ -88,11 +87,11 @@ class FewGaussians:
     def climb(self, model, stats, most, tol):
         """Statistics and responsibilities after steps from given statistics, or None; see ``climb``."""
         out = self._no_stats(model)
-        for name in ("count", "first", *(() if model.family.tied else ("second",))):
-            out[name] = stats[name]
+        for new, given in zip(sums_of(out), sums_of(stats), strict=True):
+            new[...] = given
         resp = SparseResponsibilities.empty(len(self.x), model.n_nonzero)
-        given = self.x, self.weight, most, tol, *sums_of(out)
-        entropy = self.kernel.climb(*given, resp.indices, resp.values, resp.log_z)
+        ends = resp.indices, resp.values, resp.log_z
+        entropy = self.kernel.climb(self.x, self.weight, most, tol, *sums_of(out), *ends)
         if np.isnan(entropy):
             return None
         out["entropy"] = entropy
