@@ -1,5 +1,7 @@
 """What a fitted estimator says of itself and of rows, and comparisons of it to the bit."""
 
+import numbers
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -7,6 +9,9 @@ from sklearn.base import BaseEstimator
 
 # Fits of a few epochs on purpose: they are compared with each other, not brought to convergence.
 few_epochs = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+# Types of what a file of plain arrays holds, within dicts, lists and tuples.
+PLAIN = str, bytes, numbers.Number, np.bool_, type(None), np.ndarray
 
 READERS = ("transform", "predict", "predict_proba", "predict_sparse_proba", "score_samples", "transform_words", "score")
 
@@ -64,6 +69,15 @@ def assert_close(first, second, rtol):
             np.testing.assert_allclose(value, second[name], rtol=rtol, err_msg=name)
         else:
             np.testing.assert_equal(value, second[name], err_msg=name)
+
+
+def leaves(value):
+    """All that stands in dicts, lists and tuples."""
+    if isinstance(value, (dict, list, tuple)):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from leaves(part)
+    else:
+        yield value
 
 
 def assert_same_bits(first, second, rows, but=()):

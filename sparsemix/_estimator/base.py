@@ -9,20 +9,20 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from sparsemix._compat import CallbackSupportMixin
-from sparsemix._estimator.encoding import Decoder, Encoder
+from sparsemix._estimator.encoding import Decoder, Encoder, checksum
 from sparsemix._estimator.input.forms import NUMBERS
 from sparsemix._estimator.parameters import Parameters, check_parameters
 from sparsemix._version import SITE, __version__
 
-# Keys of a saved state: the version that saved it, the names of its attributes, and that of an encoded attribute.
-VERSION, NAMES, ENCODED = "_sparsemix_version", "_sparsemix_names", "__sparsemix__"
+# Keys of a saved state: the version that saved it, the names of its attributes, an encoded attribute and its form.
+VERSION, NAMES, ENCODED, FORM = "_sparsemix_version", "_sparsemix_names", "__sparsemix__", "form"
+# Attributes of fitted state, which files hold as plain arrays: a reader needs to trust the estimator's class alone.
+STATE = "_fitted", "_samples", "_row_state", "_first_documents"
 
 
 class SparsemixEstimator(CallbackSupportMixin, BaseEstimator):
     """Checked parameters, version-stamped pickles, atomic calls, and callbacks if scikit-learn's version has them."""
 
-    # Classes of fitted state that files store as plain arrays; objects of other classes are pickled.
-    _state_classes = ()
     # The class's page, which scikit-learn's HTML representation links to.
     _doc_link_module = "sparsemix" if SITE else ""
     _doc_link_template = f"{SITE}/generated/sparsemix.{{estimator_name}}.html"
@@ -59,10 +59,13 @@ class SparsemixEstimator(CallbackSupportMixin, BaseEstimator):
 
     def __getstate__(self):
         self._share()
-        state = {
-            name: {ENCODED: Encoder().encode(value)} if type(value) in self._state_classes else value
-            for name, value in super().__getstate__().items()
-        }
+        encoder = Encoder()  # one, for what samples and the fitted state share
+
+        def saved(value):
+            code = encoder.encode(value)
+            return {ENCODED: code, FORM: checksum(code)}
+
+        state = {name: saved(value) if name in STATE else value for name, value in super().__getstate__().items()}
         return {**state, NAMES: sorted(state), VERSION: __version__}
 
     def __copy__(self):
@@ -83,19 +86,21 @@ class SparsemixEstimator(CallbackSupportMixin, BaseEstimator):
                 UserWarning,
                 stacklevel=2,
             )
+        decoder = Decoder(only_state=True)
+
+        def loaded(value):
+            if not isinstance(value, dict) or ENCODED not in value:
+                return value
+            if FORM in value and value[FORM] != checksum(value[ENCODED]):  # files of earlier versions have none
+                raise LookupError("a part of the fitted state is missing or has another form")
+            return decoder.decode(value[ENCODED])
+
         try:
-            super().__setstate__(
-                {
-                    name: Decoder(classes=self._state_classes).decode(value[ENCODED])
-                    if isinstance(value, dict) and ENCODED in value
-                    else value
-                    for name, value in state.items()
-                }
-            )
+            super().__setstate__({name: loaded(value) for name, value in state.items()})
             if sorted(state) != names:
                 raise LookupError("saved attributes are missing")
             self._check_loaded()
-        except (AttributeError, LookupError, TypeError) as error:  # an attribute is missing or has a wrong type
+        except (AttributeError, ImportError, LookupError, TypeError) as error:  # a part is missing or wrong
             raise ValueError(
                 f"the saved {type(self).__name__} is damaged or from another version ({error}); save the model again"
             ) from error

@@ -5,7 +5,9 @@ numbers, strings, lists, tuples, dictionaries, arrays, sparse arrays, random gen
 methods of this package, by name. Shared references stay shared after decoding.
 """
 
+import re
 import types
+import zlib
 from functools import partial
 from importlib import import_module
 
@@ -15,6 +17,8 @@ from scipy import sparse
 from sparsemix._estimator.input.forms import csr_of
 
 PACKAGE = __package__.partition(".")[0]
+# Names of the classes of fitted state.
+HOLDS_STATE = re.compile(rf"{PACKAGE}\.(_(models|stats|rows|heuristics|engine)\.[\w.]+:\w+|[\w.]+:Fitted\w+)$")
 # Classes that files may name by the module they were in.
 MOVED = {
     f"{PACKAGE}._engine.documents:DocumentMemory": f"{PACKAGE}._rows.documents",
@@ -77,13 +81,14 @@ class Decoder:
     ----------
     read : function
         Inverse of the encoder's ``keep``.
-    classes : tuple of types or None
-        The only classes to make; functions are refused then. None means all of this package.
+    only_state : bool
+        Whether to make nothing but fitted state: objects of the packages that hold it. Otherwise also objects of other
+        classes of this package, its functions and methods.
     """
 
-    def __init__(self, read=lambda array: array, classes=None):
+    def __init__(self, read=lambda array: array, only_state=False):
         self._read = read
-        self._classes = None if classes is None else {cls.__qualname__: cls for cls in classes}
+        self._only_state = only_state
         self._values = {}
 
     def decode(self, code):
@@ -115,12 +120,9 @@ class Decoder:
 
     def _found(self, name):
         """The class or function of this name."""
-        if self._classes is None:
-            return found(name)
-        cls = self._classes.get(name.partition(":")[2])
-        if cls is None:
+        if self._only_state and not HOLDS_STATE.match(name):
             raise ValueError(f"the saved state holds {name!r}, an unknown type; it is damaged or from another version")
-        return cls
+        return found(name)
 
     def _tuple(self, items):
         return tuple(self.decode(items))
@@ -141,10 +143,12 @@ class Decoder:
         return self._read(code)[()]
 
     def _function(self, name):
-        return self._found(name)
+        if self._only_state:
+            raise ValueError("the saved state holds a function; it is damaged or from another version")
+        return found(name)
 
     def _method(self, parts):
-        if self._classes is not None:
+        if self._only_state:
             raise ValueError("the saved state holds a method; it is damaged or from another version")
         return getattr(self.decode(parts[0]), parts[1])
 
@@ -165,6 +169,19 @@ class Decoder:
     def _partial(self, parts):
         function, args, keywords = self.decode(parts)
         return partial(function, *args, **keywords)
+
+
+def checksum(code):
+    """A checksum of encoded state: of its names and numbers, and of the types and shapes of its arrays."""
+
+    def form(part):
+        if isinstance(part, np.ndarray):
+            return f"{part.dtype.str}{part.shape}"
+        if isinstance(part, dict):
+            return {name: form(value) for name, value in part.items()}
+        return [form(value) for value in part] if isinstance(part, list) else part
+
+    return zlib.crc32(repr(form(code)).encode())
 
 
 def named(value):

@@ -18,8 +18,6 @@ from sparsemix._estimator.absent import UNFITTED, Absent
 from sparsemix._estimator.base import SparsemixEstimator, published
 from sparsemix._estimator.input.checks import check_counts, warn_of_light_weights
 from sparsemix._models.topics.sweep_models import GibbsModel, UncollapsedModel
-from sparsemix._stats.prior_counts import PriorCounts
-from sparsemix._stats.suffstats import SufficientStatistics
 from sparsemix._typing import ArrayLike, RowsLike, Seed, Weights
 from sparsemix.metrics._completion import hidden_tokens
 from sparsemix.topics._assemble import (
@@ -169,7 +167,6 @@ class GibbsLDA(TopicPredictMixin, SparsemixEstimator):
     chain_log_joints_, r_hat_, n_samples_ = Absent(UNFITTED), Absent(UNFITTED), Absent(UNFITTED)
     history_, n_iter_ = Absent(UNFITTED), Absent(UNFITTED)
     converged_ = Absent("a chain has no end; r_hat_ compares chains")
-    _state_classes = FittedCollapsedTopics, *SAMPLERS.values(), PriorCounts, SufficientStatistics
 
     def __init__(
         self,

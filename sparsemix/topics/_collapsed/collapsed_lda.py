@@ -12,12 +12,10 @@ from sklearn.utils import check_random_state
 
 from sparsemix._compat import FitObserver, Interval, StrOptions, _fit_context, with_callbacks
 from sparsemix._engine.monitor import Monitor
-from sparsemix._engine.sweeps import Mean, RowState, Sweeps, burn_in_of, run
+from sparsemix._engine.sweeps import Mean, Sweeps, burn_in_of, run
 from sparsemix._estimator.absent import UNFITTED, Absent, check_continues
 from sparsemix._estimator.base import SparsemixEstimator, published
 from sparsemix._estimator.input.checks import check_counts, warn_of_light_weights
-from sparsemix._stats.prior_counts import PriorCounts
-from sparsemix._stats.suffstats import SufficientStatistics
 from sparsemix._typing import ArrayLike, RowsLike, Seed, Weights
 from sparsemix.topics._assemble import (
     MODELS,
@@ -209,7 +207,6 @@ class CollapsedLDA(TopicPredictMixin, SparsemixEstimator):
     converged_, history_, n_iter_ = Absent(UNFITTED), Absent(UNFITTED), Absent(UNFITTED)
     n_samples_ = Absent('only a fit with inference="gibbs" averages samples; set that')
     # Of responsibilities and tables; the oracles of the tests set float64.
-    _state_classes = FittedCollapsedTopics, *MODELS.values(), PriorCounts, SufficientStatistics, RowState
 
     def __init__(
         self,

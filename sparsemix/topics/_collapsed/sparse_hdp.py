@@ -9,10 +9,9 @@ from sparsemix._estimator.additive import Additive
 from sparsemix._estimator.base import published
 from sparsemix._estimator.learning import fit_rows
 from sparsemix._estimator.progress import make_monitor
-from sparsemix._models.topics.hdp_model import HDPModel
 from sparsemix._typing import Folder, RowsLike, Seed, Weights
 from sparsemix.topics._collapsed.hdp_recipe import NO_STREAM, HDPRecipe
-from sparsemix.topics._collapsed.published import NO_STOPPING, STATE_CLASSES, acceptance_rate_, batch_size_, sampler_
+from sparsemix.topics._collapsed.published import NO_STOPPING, acceptance_rate_, batch_size_, sampler_
 from sparsemix.topics._parameters import FIXED_ONLINE, OF_ONLINE
 from sparsemix.topics._predict import TopicPredictMixin
 
@@ -142,7 +141,6 @@ class SparseHDP(TopicPredictMixin, Additive):
         "topic_word_prior": [Interval(numbers.Real, 0, None, closed="neither"), StrOptions({"learned"}), None],
     }
     _fixed_params = FIXED_ONLINE
-    _state_classes = (*STATE_CLASSES, HDPModel)
     partial_fit, expected_stats = Absent(NO_STREAM), Absent(NO_STREAM)
     update_from_stats, row_memory = Absent(NO_STREAM), Absent(NO_STREAM)
     lower_bound_, lower_bounds_ = Absent(NO_BOUND), Absent(NO_BOUND)

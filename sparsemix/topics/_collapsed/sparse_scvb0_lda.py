@@ -10,7 +10,7 @@ from sparsemix._estimator.input.checks import STEP_SIZE
 from sparsemix._estimator.learning import fit_rows
 from sparsemix._typing import ArrayLike, Folder, RowsLike, Seed, Weights
 from sparsemix.topics import _streams
-from sparsemix.topics._collapsed.published import NO_STOPPING, STATE_CLASSES, acceptance_rate_, batch_size_, sampler_
+from sparsemix.topics._collapsed.published import NO_STOPPING, acceptance_rate_, batch_size_, sampler_
 from sparsemix.topics._collapsed.recipe import CollapsedRecipe
 from sparsemix.topics._parameters import MINI_EPOCH, MOST_VISITS, OF_STEPS
 from sparsemix.topics._predict import TopicPredictMixin
@@ -213,7 +213,6 @@ class SparseSCVB0LDA(TopicPredictMixin, Additive):
         "max_iter": [Interval(numbers.Integral, 0, None, closed="left"), None],
         "early_stopping": ["boolean", StrOptions({"auto"})],
     }
-    _state_classes = STATE_CLASSES
     lower_bound_, lower_bounds_ = Absent(NO_BOUND), Absent(NO_BOUND)
     best_iter_, stop_reason_ = Absent(NO_STOPPING), Absent(NO_STOPPING)
     sampler_, batch_size_, acceptance_rate_ = sampler_, batch_size_, acceptance_rate_

@@ -11,10 +11,9 @@ from sparsemix._estimator.base import published
 from sparsemix._estimator.input.checks import check_counts
 from sparsemix._estimator.learning import fit_rows
 from sparsemix._models.topics.covariates.dirichlet_regression import rates
-from sparsemix._models.topics.covariates.regression_model import RegressionModel, RegressionSampler
 from sparsemix._typing import Folder, RowsLike, Seed, Weights
 from sparsemix.metrics._completion import hidden_tokens, per_token
-from sparsemix.topics._collapsed.published import NO_STOPPING, STATE_CLASSES, acceptance_rate_, batch_size_, sampler_
+from sparsemix.topics._collapsed.published import NO_STOPPING, acceptance_rate_, batch_size_, sampler_
 from sparsemix.topics._covariates.given import check_one_each, covariates_of, design_of, names_of
 from sparsemix.topics._covariates.recipe import NO_STREAM, RegressionRecipe
 from sparsemix.topics._parameters import FIXED_ONLINE, OF_ONLINE
@@ -142,7 +141,6 @@ class SparseDMR(TopicPredictMixin, Additive):
 
     _parameter_constraints: dict = OF_ONLINE
     _fixed_params = FIXED_ONLINE
-    _state_classes = (*STATE_CLASSES, RegressionModel, RegressionSampler)
     partial_fit, expected_stats = Absent(NO_STREAM), Absent(NO_STREAM)
     covariate_names_in_ = Absent(no_names)
     update_from_stats, row_memory = Absent(NO_STREAM), Absent(NO_STREAM)

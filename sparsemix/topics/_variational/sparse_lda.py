@@ -7,14 +7,8 @@ from sparsemix._compat import Interval, StrOptions, _fit_context, with_callbacks
 from sparsemix._estimator.additive import Additive
 from sparsemix._estimator.base import published
 from sparsemix._estimator.learning import fit_rows
-from sparsemix._models.topics.variational_model import TopicModel
-from sparsemix._rows.documents import FirstDocuments
-from sparsemix._stats.prior_counts import PriorCounts
-from sparsemix._stats.suffstats import SufficientStatistics
-from sparsemix._stats.word_rows import WordRows
 from sparsemix._typing import ArrayLike, Folder, RowsLike, Seed, Weights
 from sparsemix.topics import _streams
-from sparsemix.topics._fitted import FittedTopics
 from sparsemix.topics._parameters import MOST_VISITS, OF_STEPS
 from sparsemix.topics._predict import TopicPredictMixin
 from sparsemix.topics._variational.recipe import VariationalRecipe
@@ -183,7 +177,6 @@ class SparseLDA(TopicPredictMixin, Additive):
         "doc_update_tol": [Interval(numbers.Real, 0.0, None, closed="left")],
     }
 
-    _state_classes = FittedTopics, FirstDocuments, TopicModel, PriorCounts, SufficientStatistics, WordRows
 
     def __init__(
         self,
