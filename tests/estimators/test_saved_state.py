@@ -1,10 +1,14 @@
-"""What files hold of fitted estimators: plain arrays, for which skops asks to trust the estimator's class alone."""
+"""What files and trackers of experiments see of an estimator: plain arrays of one class, and no estimator within it."""
 
 import numpy as np
 import pytest
+import row_cases
 from estimator_cases import CASES, over
 from fitted import PLAIN, assert_same_bits, few_epochs, leaves
+from sklearn.cluster import KMeans
+from sklearn.utils import all_estimators
 
+from sparsemix import SparseGaussianMixture
 from sparsemix.topics import WordPrior
 
 pytestmark = few_epochs
@@ -35,3 +39,29 @@ def test_skops_needs_to_trust_only_the_class(case):
     assert_same_bits(est, twin, rows)
     if case.can("partial_fit"):
         assert_same_bits(est.partial_fit(rows[20:]), twin.partial_fit(rows[20:]), rows)
+
+
+@pytest.fixture
+def no_fit_of_scikit_learn(monkeypatch):
+    """As MLflow's autologging does, which logs what calls the fit of a class of scikit-learn."""
+
+    def patched(self, *args, **kwargs):  # noqa: ARG001
+        raise AssertionError(f"a fit calls {type(self).__name__}, which autologging takes for the user's model")
+
+    for _, cls in all_estimators():
+        for name in {"fit", "fit_predict", "fit_transform"} & set(vars(cls)):
+            monkeypatch.setattr(cls, name, patched)
+
+
+@pytest.mark.usefixtures("no_fit_of_scikit_learn")
+@over(CASES)
+def test_a_fit_calls_no_estimator_of_scikit_learn(case):
+    case.fitted()
+
+
+@pytest.mark.usefixtures("no_fit_of_scikit_learn")
+@pytest.mark.parametrize("init_params", ["kmeans", "kmeans_range", "auto"])
+def test_k_means_starts_call_no_estimator_of_scikit_learn(init_params):
+    SparseGaussianMixture(3, init_params=init_params, random_state=0).fit(row_cases.CLOUDS)
+    with pytest.raises(AssertionError, match="a fit calls KMeans"):
+        KMeans(2).fit(row_cases.CLOUDS)
