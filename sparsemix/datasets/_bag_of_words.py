@@ -1,6 +1,7 @@
 """Word counts in the file format of the UCI repository."""
 
 import re
+from codecs import BOM_UTF8
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from scipy import sparse
 from sklearn.utils import Bunch
 
 from sparsemix._typing import Array, FilePath
-from sparsemix.datasets._files import open_packed
+from sparsemix.datasets._files import in_utf8, open_packed
 
 # Bytes of text per read; the parsed numbers take three to four times as much.
 BLOCK = 1 << 24
@@ -78,10 +79,18 @@ def load_bag_of_words(path: FilePath, vocabulary: FilePath | Sequence[str] | boo
            [0., 4., 0.]], dtype=float32)
     """
     path = Path(path)
-    with open_packed(path) as file:
+    with open_packed(path) as packed:
+        file = without_mark(in_utf8(packed))
         n_documents, n_words, n_entries = read_header(file, path)
         counts = read_counts(file, path, n_documents, n_words, n_entries)
     return Bunch(data=counts, feature_names=find_vocabulary(vocabulary, path, n_words))
+
+
+def without_mark(file):
+    """A file after the byte order mark of UTF-8, if it has one."""
+    if file.peek(len(BOM_UTF8)).startswith(BOM_UTF8):
+        file.read(len(BOM_UTF8))
+    return file
 
 
 def read_header(file, path):

@@ -147,6 +147,13 @@ def test_ends_of_lines_and_of_the_file_do_not_matter(tmp_path, lines):
     np.testing.assert_array_equal(datasets.load_bag_of_words(write_bag(tmp_path, lines=lines)).data.toarray(), COUNTS)
 
 
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_a_byte_order_mark_is_no_number(tmp_path, encoding):
+    path = write_bag(tmp_path, packed=False)
+    path.write_text(LINES, encoding=encoding)
+    np.testing.assert_array_equal(datasets.load_bag_of_words(path).data.toarray(), COUNTS)
+
+
 def test_documents_may_be_empty_and_entries_repeat(tmp_path):
     path = write_bag(tmp_path, lines="4\n3\n3\n2 3 1\n2 1 1\n2 3 5\n")
     X = datasets.load_bag_of_words(path).data

@@ -6,7 +6,9 @@ from functools import cache
 import forms
 import numpy as np
 import pytest
+import row_cases
 from fitted import few_epochs
+from numpy.lib.recfunctions import structured_to_unstructured
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
@@ -220,6 +222,50 @@ def test_given_arrays_are_not_read_as_other_numbers(name):
         for kind, (value, message) in wrong.items():
             with refused(kind, message):
                 call(value)
+
+
+def columns_of_embeddings():
+    """Frames and arrays whose cells hold several numbers."""
+    E = row_cases.CLOUDS[:, :2]
+    every = {"an array of arrays": np.fromiter([*E], dtype=object)}
+    if forms.PANDAS:
+        import pandas as pd
+
+        every |= {"lists": pd.DataFrame({"text": E.tolist()}), "arrays": pd.DataFrame({"text": [*E]})}
+    if forms.POLARS:
+        import polars as pl
+
+        every |= {"polars lists": pl.DataFrame({"text": E.tolist()})}
+        every |= {"polars arrays": pl.DataFrame({"text": pl.Series(E.tolist(), dtype=pl.Array(pl.Float64, 2))})}
+    return every
+
+
+@pytest.mark.parametrize("form", columns_of_embeddings())
+def test_a_column_of_embeddings_is_refused_with_what_makes_an_array_of_it(form):
+    X = columns_of_embeddings()[form]
+    for method in ("fit", "partial_fit"):
+        with pytest.raises(TypeError, match=r"holds several numbers in a row; give .*, numpy\.stack\(column\)"):
+            getattr(SparseGaussianMixture(2), method)(X)
+    stacked = np.stack(X["text"] if hasattr(X, "columns") else X)
+    np.testing.assert_array_equal(stacked, row_cases.CLOUDS[:, :2])
+
+
+def test_records_are_refused_with_what_makes_an_array_of_them():
+    X = np.ascontiguousarray(row_cases.CLOUDS[:, :2]).view([("a", "f8"), ("b", "f8")]).ravel()
+    with pytest.raises(TypeError, match=r"give numpy\.lib\.recfunctions\.structured_to_unstructured\(X\)"):
+        SparseGaussianMixture(2).fit(X)
+    np.testing.assert_array_equal(structured_to_unstructured(X), row_cases.CLOUDS[:, :2])
+
+
+def test_rows_on_disk_are_refused_with_what_reads_them(tmp_path):
+    anndata = pytest.importorskip("anndata")
+    path = tmp_path / "cells.h5ad"
+    anndata.AnnData(sparse.csr_matrix(A.astype(np.float64))).write_h5ad(path)
+    X = anndata.read_h5ad(path, backed="r").X
+    for call in (SparseLDA(2).fit, SparseLDA(2).partial_fit, fitted().transform):
+        with pytest.raises(TypeError, match=r"give X\.to_memory\(\), or read its file in blocks"):
+            call(X)
+    np.testing.assert_array_equal(fitted().transform(X.to_memory()), fitted().transform(A))
 
 
 def test_weights_of_every_form():

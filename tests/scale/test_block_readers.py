@@ -313,6 +313,26 @@ def test_zarr(tmp_path):
     (tmp_path / "cells.h5ad").touch()
     with pytest.raises(ValueError, match=r"cells\.h5ad is a file of HDF5; give it to blocks\.from_h5ad"):
         blocks.from_zarr(tmp_path / "cells.h5ad")
+    with pytest.raises(ValueError, match=r"cells\.zarr is a Zarr store; .* blocks\.from_zarr\(path, array='X'\)"):
+        blocks.from_h5ad(tmp_path / "cells.zarr")
+
+
+@pytest.mark.parametrize("group", ["matrix", "GRCh38"])  # of versions 3 and 2
+def test_files_of_10x_are_named(tmp_path, group):
+    h5py = pytest.importorskip("h5py")
+    with h5py.File(tmp_path / "filtered.h5", "w") as file:
+        node = file.create_group(group)
+        for name in ("barcodes", "data", "indices", "indptr", "shape"):
+            node[name] = np.zeros(2, dtype=int)
+    with pytest.raises(KeyError, match=rf"no 'X'; it has {group}; it is a file of 10x: scanpy\.read_10x_h5"):
+        blocks.from_h5ad(tmp_path / "filtered.h5")
+
+
+@pytest.mark.parametrize("paths", [X, [X], 3, [b"x.npz"]])
+def test_what_is_no_path_is_refused(paths):
+    for read in (blocks.from_npz, blocks.from_h5ad, blocks.from_zarr, blocks.from_parquet):
+        with pytest.raises(TypeError, match=r"paths holds the type .*, which is no path; give the path of the file"):
+            read(paths)
 
 
 @pytest.mark.parametrize("group", [1, 3, 10, 1000])

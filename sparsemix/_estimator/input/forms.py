@@ -46,6 +46,7 @@ PROTOCOLS = "__array__", "__array_interface__", "__array_struct__"
 # Attributes of objects that hold numbers in another way, and what to give in their place.
 REMEDIES_OF_OBJECTS = {
     "layers": "its matrix {0}.X, or a layer such as {0}.layers['counts']; blocks.fit reads files by blocks.from_h5ad",
+    "to_memory": "{0}.to_memory(), or read its file in blocks, blocks.from_h5ad(path)",
     "mod": "the matrix of one of its parts, such as {0}.mod['rna'].X",
     "data_vars": "one of its arrays, {0}[name]",
     "create_group": "one of its arrays, {0}[name]",
@@ -207,6 +208,9 @@ def array_numbers(X, name, line="row"):
         raise ValueError(f"Complex data not supported: {name} has the type {array.dtype}; give real numbers")
     if array.dtype.kind not in "OSU":
         remedy = REMEDIES.get(array.dtype.kind, "convert it to numbers")
+        if array.dtype.names:  # a table with named columns, such as those of FITS files
+            frame, matrix = f"{name}.to_pandas()", f"numpy.lib.recfunctions.structured_to_unstructured({name})"
+            remedy = f"give {frame if hasattr(X, 'to_pandas') else matrix}"
         raise TypeError(f"{name} has the type {array.dtype}, which is not a type of numbers; {remedy}")
     return parsed(array, name, line)
 
@@ -225,6 +229,8 @@ def parsed(array, name, line):
                 raise ValueError(
                     f"Complex data not supported: {name} has {value} in {place_of(place, line)}; give real numbers"
                 ) from None
+            if isinstance(value, (list, tuple, np.ndarray)):
+                raise stacking(name) from None
             try:
                 if isinstance(value, NOT_REAL):
                     raise TypeError(f"it is a {type(value).__name__}")
@@ -236,6 +242,11 @@ def parsed(array, name, line):
                     f"({str(error)[:80]}); convert it to a number, or remove it"
                 ) from None
         raise
+
+
+def stacking(name):
+    """The error for a column of embeddings, or an array of them."""
+    return TypeError(f"{name} holds several numbers in a row; give an array of them, numpy.stack(column)")
 
 
 def place_of(place, line):
@@ -292,9 +303,11 @@ def frame_numbers(X, name):
     """Columns as an array; their common type holds the numbers of all of them."""
     if hasattr(X, "iloc") and all(isinstance(dtype, np.dtype) and dtype.kind in "biuf" for dtype in X.dtypes):
         return np.asarray(X)
-    parts = [
-        array_numbers(column_numbers(column), f"the column {label!r} of {name}") for label, column in columns_of(X)
-    ]
+    parts = []
+    for label, column in columns_of(X):
+        parts.append(array_numbers(column_numbers(column), f"the column {label!r} of {name}"))
+        if parts[-1].ndim > 1:  # of several features, for which there is one name
+            raise stacking(f"the column {label!r} of {name}")
     return np.column_stack(parts) if parts else np.empty((X.shape[0], 0))
 
 

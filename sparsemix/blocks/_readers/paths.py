@@ -2,6 +2,7 @@
 
 import glob
 import os
+from collections.abc import Iterable
 from contextlib import contextmanager
 
 
@@ -86,7 +87,14 @@ def paths_of(paths, ending, is_one=lambda folder: False):  # noqa: ARG005
     """
     if isinstance(paths, (str, os.PathLike)):
         paths = [paths]
-    paths = [path if isinstance(path, str) else os.fspath(path) for path in paths]
+    listed = list(paths) if isinstance(paths, Iterable) else [paths]
+    odd = next((path for path in listed if not isinstance(path, (str, os.PathLike))), None)
+    if odd is not None:
+        raise TypeError(
+            f"paths holds the type {type(odd).__name__}, which is no path; give the path of the file, or pass "
+            "rows that are in memory to fit or blocks.from_arrays"
+        )
+    paths = [os.fspath(path) for path in listed]
     if not paths:
         raise ValueError("the list of paths is empty; give at least one")
     find = {True: addresses, False: files}

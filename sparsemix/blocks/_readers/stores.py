@@ -73,7 +73,7 @@ def from_h5ad(
     if raw and layer is not None:
         raise ValueError(f"raw=True has no layers, and layer is {layer!r}; give one of the two")
     name = "raw/X" if raw else "X" if layer is None else f"layers/{layer}"
-    return stores("h5ad", paths_of(paths, ".h5ad"), name, rows)
+    return stores("h5ad", paths_of(paths, ".h5ad", is_marked), name, rows)
 
 
 @plain_arguments
@@ -117,11 +117,14 @@ def from_zarr(paths: FilePath | Sequence[FilePath], array: str | None = None, ro
     return stores("zarr", paths_of(paths, ".zarr", is_store), array, rows)
 
 
+def is_marked(path):
+    """Whether a folder has the files of a Zarr store."""
+    return any(os.path.exists(os.path.join(path, name)) for name in ("zarr.json", ".zarray", ".zgroup"))
+
+
 def is_store(path):
     """Whether a folder is a Zarr store, and not a folder of stores."""
-    if is_address(path):
-        return True
-    if any(os.path.exists(os.path.join(path, name)) for name in ("zarr.json", ".zarray", ".zgroup")):
+    if is_address(path) or is_marked(path):
         return True
     return not any(name.endswith(".zarr") for name in os.listdir(path))
 
@@ -131,6 +134,8 @@ def stores(kind, paths, name, rows):
     for path in paths:
         if kind == "zarr" and path.endswith(".h5ad"):
             raise ValueError(f"{path} is a file of HDF5; give it to blocks.from_h5ad")
+        if kind == "h5ad" and not is_address(path) and os.path.isdir(path):
+            raise ValueError(f"{path} is a Zarr store; read it by blocks.from_zarr(path, array={name!r})")
     readers = [StoreBlocks(kind, path, name, rows) for path in paths]
     first = readers[0]
     for other in readers[1:]:
@@ -159,6 +164,12 @@ def sums_of(node):
     if data is not node:
         sums += [zlib.crc32(np.ascontiguousarray(node["indptr"][:])), *np.asarray(node.attrs["shape"]).tolist()]
     return [data.shape, str(data.dtype), *sums]
+
+
+def is_10x(root):
+    """Whether this is a matrix of 10x Genomics, whose columns are the cells; older ones name it by the genome."""
+    nodes = map(root.__getitem__, root.keys())
+    return any({"barcodes", "indptr"} <= {*node.keys()} for node in nodes if hasattr(node, "keys"))
 
 
 def text(value):
@@ -254,7 +265,10 @@ class StoreBlocks(ConsecutiveBlocks):
         if self._name is None:
             return root
         if self._name not in root:
-            raise KeyError(f"{self.path} has no {self._name!r}; it has {', '.join(sorted(root.keys()))}")
+            raise KeyError(
+                f"{self.path} has no {self._name!r}; it has {', '.join(sorted(root.keys()))}"
+                + ("; it is a file of 10x: scanpy.read_10x_h5(path).write_h5ad makes one of AnnData" * is_10x(root))
+            )
         return root[self._name]
 
     def _read(self, i):
