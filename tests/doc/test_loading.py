@@ -3,13 +3,20 @@
 ``doc/blocks.py`` finds the examples; it runs only pages that need no extras.
 """
 
+import gzip
 import importlib.util
 import re
 import sqlite3
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import sparse
+from sklearn.datasets import load_svmlight_file
+from sklearn.feature_extraction.text import CountVectorizer
+
+from sparsemix import SparseVonMisesFisherMixture, blocks
 
 DOC = Path(__file__).parents[2] / "doc"
 PAGE = DOC / "user_guide" / "loading.rst"
@@ -199,3 +206,234 @@ def test_fcs_by_flowio(run):
     np.testing.assert_allclose(raw[:, 1:3], seen[:, ::-1], rtol=1e-6)
     np.testing.assert_allclose(raw[:, 3], np.arange(N) * 0.01)
     assert np.abs(raw[:, [2, 1]] - light).max() > 10
+
+
+# -- counts
+
+WORDS = ["ant", "bee", "cat", "dog", "elk"]
+COUNTS = np.array([[0, 2, 1, 0, 0], [0, 0, 3, 1, 0], [0, 1, 0, 2, 0], [0, 4, 0, 0, 0]] * 5)  # of the middle words
+CORPUS = [[(int(word), int(counts[word])) for word in np.flatnonzero(counts)] for counts in COUNTS]
+
+
+def matrix_market(counts, kind="integer"):
+    """The text of a file. gensim reads the kind "real" alone."""
+    entries = [f"{i + 1} {j + 1} {counts[i, j]}" for i, j in np.argwhere(counts)]
+    size = f"{counts.shape[0]} {counts.shape[1]} {len(entries)}"
+    return "\n".join([f"%%MatrixMarket matrix coordinate {kind} general", size, *entries]) + "\n"
+
+
+def test_gensim(run, capsys):
+    corpora, matutils = pytest.importorskip("gensim.corpora"), pytest.importorskip("gensim.matutils")
+    dictionary = corpora.Dictionary([[word] for word in WORDS])
+    dictionary.save("corpus.dict")
+    Path("corpus.mm").write_text(matrix_market(COUNTS, "real"), encoding="utf-8")
+    names = run("corpus.mm")
+    np.testing.assert_array_equal(names["X"].toarray(), COUNTS)
+    assert any(word in capsys.readouterr().out for word in WORDS)
+    assert matutils.corpus2csc(CORPUS).shape == (4, len(COUNTS))
+    assert names["lda"].fit(names["X"].T).n_features_in_ == len(COUNTS)
+    fresh = corpora.Dictionary([[word] for word in WORDS])
+    assert len(fresh.id2token) == 0
+    assert fresh[2] == "cat"
+    fresh.filter_extremes(no_below=1, no_above=1.0, keep_n=None)
+    assert fresh[2] == "cat"
+    fresh.add_documents([["ant"]] * 9)
+    fresh.filter_extremes(no_below=1, no_above=0.5)
+    assert fresh[2] == "dog"
+
+
+def test_state_of_mallet(run):
+    pandas = pytest.importorskip("pandas")
+    words = ["cat", '"', "null", "nan", '"dog', "#elk"]
+    counts = np.array([[2, 1, 0, 0, 0, 1], [0] * 6, [1, 0, 1, 2, 1, 0], [0] * 6] * 2)
+    tokens = [(doc, word) for doc, row in enumerate(counts) for word in np.repeat(range(6), row)]
+    lines = [f"{doc} NA {i} {word} {words[word]} 0" for i, (doc, word) in enumerate(tokens)]
+    head = ["#doc source pos typeindex type topic", "#alpha : 0.5 0.5 ", "#beta : 0.01"]
+    with gzip.open("state.gz", "wt", encoding="utf-8") as file:
+        file.write("\n".join([*head, *lines]) + "\n")
+    names = run("state.gz")
+    np.testing.assert_array_equal(names["X"].toarray(), counts[:-1])  # the last document has no words
+    assert names["words"].to_list() == words
+    quoted = pandas.read_csv("state.gz", sep=" ", skiprows=3, names=names["names"])
+    assert len(quoted) < len(tokens)
+    missing = pandas.read_csv("state.gz", sep=" ", skiprows=3, names=names["names"], quoting=3)
+    assert set(names["state"]["type"][missing["type"].isna()]) == {"null", "nan"}
+
+
+def write_ldac(path, corpus):
+    lines = [" ".join([str(len(doc)), *(f"{word}:{count}" for word, count in doc)]) for doc in corpus]
+    Path(path).write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def test_ldac_by_gensim(run):
+    pytest.importorskip("gensim")
+    Path("vocab.txt").write_text("\n".join(WORDS) + "\n", encoding="utf-8")
+    write_ldac("ap.dat", [doc[::-1] for doc in CORPUS])
+    np.testing.assert_array_equal(run("ap.dat")["X"].toarray(), COUNTS)
+    with pytest.raises(ValueError, match="should be sorted"):
+        load_svmlight_file("ap.dat", zero_based=True)
+    write_ldac("sorted.dat", CORPUS)
+    X, y = load_svmlight_file("sorted.dat", n_features=5, zero_based=True)
+    np.testing.assert_array_equal(X.toarray(), COUNTS)
+    np.testing.assert_array_equal(y, [len(doc) for doc in CORPUS])
+    np.testing.assert_array_equal(load_svmlight_file("sorted.dat")[0].toarray(), COUNTS[:, 1:4])  # no word 0: shifted
+
+
+def test_bag_of_words(run):
+    head = [*COUNTS.shape, np.count_nonzero(COUNTS)]
+    lines = [f"{i + 1} {j + 1} {COUNTS[i, j]}" for i, j in np.argwhere(COUNTS)]
+    Path("docword.nips.txt").write_text("\n".join([*map(str, head), *lines]) + "\n", encoding="utf-8")
+    Path("vocab.nips.txt").write_text("\n".join(WORDS) + "\n", encoding="utf-8")
+    names = run("docword.nips.txt")
+    np.testing.assert_array_equal(names["corpus"].data.toarray(), COUNTS)
+    assert names["corpus"].feature_names.tolist() == WORDS
+
+
+def test_svmlight(run):
+    lines = [" ".join(["1", *(f"{word}:{count}" for word, count in doc)]) for doc in CORPUS]
+    Path("train.svm").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    np.testing.assert_array_equal(run("train.svm")["X"].toarray()[:, :5], COUNTS)
+    Path("other.svm").write_text("1 0:1\n", encoding="utf-8")
+    guessed = [load_svmlight_file(path)[0].shape[1] for path in ("train.svm", "other.svm")]
+    assert guessed == [3, 1]
+
+
+def test_matrix_market_of_cells(run):
+    with gzip.open("matrix.mtx.gz", "wt", encoding="utf-8") as file:
+        file.write(matrix_market(COUNTS.T))
+    names = run("matrix.mtx.gz")
+    np.testing.assert_array_equal(names["X"].toarray(), COUNTS)
+
+
+@pytest.mark.filterwarnings("ignore")  # of scanpy and anndata
+def test_cells_of_10x_by_scanpy(run):
+    h5py, scanpy = pytest.importorskip("h5py"), pytest.importorskip("scanpy")
+    cells, kinds = sparse.csr_array(COUNTS.astype(np.int32)), ["Gene Expression"] * 4 + ["Antibody Capture"]
+    features = {"id": WORDS, "name": ["ant", "ant", *WORDS[2:]], "feature_type": kinds, "genome": ["GRCh38"] * 5}
+    with h5py.File("filtered_feature_bc_matrix.h5", "w") as file:
+        matrix = file.create_group("matrix")
+        for name in ("data", "indices", "indptr"):  # of genes by cells as CSC, which cells by genes are as CSR
+            matrix[name] = getattr(cells, name)
+        matrix["shape"] = COUNTS.shape[::-1]
+        matrix["barcodes"] = np.array([f"{i}-1" for i in range(len(COUNTS))], dtype="S")
+        for name, values in features.items():
+            matrix[f"features/{name}"] = np.array(values, dtype="S")
+    with pytest.warns(UserWarning, match="Variable names are not unique"):
+        names = run("filtered_feature_bc_matrix.h5")
+    with pytest.warns(UserWarning, match="Variable names are not unique"):
+        genes = scanpy.read_10x_h5("filtered_feature_bc_matrix.h5")
+    assert genes.shape == (len(COUNTS), 4)
+    np.testing.assert_array_equal(names["adata"].X.toarray(), COUNTS)
+    assert names["lda"].n_features_in_ == 4
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_anndata(run):
+    anndata = pytest.importorskip("anndata")
+    X = sparse.csr_matrix(COUNTS.astype(np.float32))
+    with anndata.settings.override(allow_write_nullable_strings=True):  # names are such texts under pandas 3
+        anndata.AnnData(X.log1p(), layers={"counts": X}).write_h5ad("cells.h5ad")
+    names = run("cells.h5ad")
+    np.testing.assert_array_equal(names["adata"].layers["counts"].toarray(), COUNTS)
+    np.testing.assert_array_equal(np.concatenate([block.toarray() for block in names["cells"]]), COUNTS)
+    names["lda"].fit(names["adata"].X)
+    backed = anndata.read_h5ad("cells.h5ad", backed="r")
+    assert sparse.issparse(backed.layers["counts"])
+    with pytest.raises(TypeError, match="is no array"):
+        names["lda"].fit(backed.X)
+    backed.file.close()
+
+
+# -- embeddings
+
+VECTORS = RNG.normal(size=(N, 8)).astype(np.float32)
+
+
+def test_npy(run):
+    np.save("vectors.npy", VECTORS)
+    names = run("vectors.npy")
+    assert isinstance(names["X"], np.memmap)
+    assert names["directions"].n_features_in_ == 8
+
+
+def peak_of(fit, *arguments):
+    tracemalloc.start()
+    fit(*arguments)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return peak
+
+
+def test_half_precision_becomes_double(tmp_path):
+    half = np.tile(VECTORS, (250, 12)).astype(np.float16)
+    np.save(tmp_path / "vectors.npy", half)
+    X = np.load(tmp_path / "vectors.npy", mmap_mode="r")
+    directions = SparseVonMisesFisherMixture(2, max_iter=1, init_params="random_from_data")
+    assert peak_of(directions.fit, X) > 4 * X.nbytes
+    assert peak_of(blocks.fit, directions, blocks.from_arrays(X, rows=5_000)) < 4 * X.nbytes
+    for kind in (np.float32, np.float64):
+        rows = X.astype(kind)
+        assert peak_of(directions.fit, rows) < rows.nbytes
+    with np.errstate(over="ignore"), pytest.raises(ValueError, match="infinity"):
+        directions.fit(np.full((9, 2), 1e5).astype(np.float16))
+
+
+def test_vectors_of_parquet(run):
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    pytest.importorskip("pyarrow")
+    table = polars.DataFrame({"id": range(N), "embedding": VECTORS.tolist()})
+    table.write_parquet("vectors.parquet")
+    names = run("vectors.parquet")
+    np.testing.assert_array_equal(np.concatenate(list(names["rows"])), VECTORS)
+    objects = pandas.read_parquet("vectors.parquet")["embedding"]
+    np.testing.assert_array_equal(np.stack(objects), VECTORS)
+    with pytest.raises(TypeError, match="not a number"):
+        names["directions"].fit(objects.to_frame())
+    np.testing.assert_array_equal(table["embedding"].list.to_array(8).to_numpy(), VECTORS)
+    gap = polars.DataFrame({"embedding": [[1.0, 2.0], None]})
+    assert np.isnan(gap["embedding"].list.to_array(2).to_numpy()[1]).all()
+    gap.write_parquet("gap.parquet")
+    with pytest.raises(ValueError, match="different lengths"):
+        list(blocks.from_parquet("gap.parquet"))
+
+
+def test_hdf5(run):
+    h5py = pytest.importorskip("h5py")
+    with h5py.File("vectors.h5", "w") as file:
+        file["vectors"] = VECTORS
+    assert run("vectors.h5")["directions"].n_features_in_ == 8
+    with h5py.File("vectors.h5") as file:
+        rows = blocks.from_arrays(file["vectors"])
+    with pytest.raises(ValueError, match="identifier"):
+        rows[0]
+
+
+# -- texts
+
+TEXTS = ["the cat C", "the dog R", "NA", "007"] * 5
+
+
+def test_folder_of_texts(run):
+    Path("texts").mkdir()
+    for i, text in enumerate(TEXTS):
+        Path(f"texts/{i:02}.txt").write_text(text, encoding="utf-8")
+    names = run("texts/*.txt")
+    assert names["X"].shape[0] == len(TEXTS)
+    assert names["vectorizer"].get_feature_names_out().tolist() == ["007", "cat", "dog", "na", "the"]
+    assert "txt" in CountVectorizer().fit(["texts/00.txt"]).vocabulary_
+
+
+def test_column_of_csv(run):
+    pandas = pytest.importorskip("pandas")
+    Path("reviews.csv").write_text("\n".join(["id,body", *(f"1,{text}" for text in TEXTS)]) + "\n", encoding="utf-8")
+    assert run("reviews.csv")["texts"].to_list()[:3] == TEXTS[:3]
+    table = pandas.read_csv("reviews.csv")
+    assert table["body"].isna().sum() == 5
+    assert set(CountVectorizer().fit(table).vocabulary_) == {"id", "body"}
+
+
+def test_json_lines(run):
+    pandas = pytest.importorskip("pandas")
+    Path("posts.jsonl").write_text("".join(f'{{"body": "{text}"}}\n' for text in ["007"] * 9), encoding="utf-8")
+    assert run("posts.jsonl")["texts"].to_list() == ["007"] * 9
+    assert pandas.read_json("posts.jsonl", lines=True)["body"][0] == 7
