@@ -257,6 +257,26 @@ def test_records_are_refused_with_what_makes_an_array_of_them():
     np.testing.assert_array_equal(structured_to_unstructured(X), row_cases.CLOUDS[:, :2])
 
 
+def test_forms_of_gensim_and_files_are_refused_with_what_reads_them(tmp_path):
+    matutils, corpora = (pytest.importorskip(f"gensim.{name}") for name in ("matutils", "corpora"))
+    bags = [[(int(word), int(A[row, word])) for word in np.flatnonzero(A[row])] for row in range(len(A))]
+    corpora.MmCorpus.serialize(str(tmp_path / "bags.mm"), bags)
+    stored = corpora.MmCorpus(str(tmp_path / "bags.mm"))
+    np.savez(tmp_path / "rows.npz", counts=A)
+    cases = [
+        (bags, r"give gensim\.matutils\.corpus2csc\(X, n_words\)\.T"),
+        (stored, r"give gensim\.matutils\.corpus2csc\(X, num_terms=X\.num_terms\)\.T"),
+        (np.load(tmp_path / "rows.npz"), r"give one of its arrays, X\[name\]"),
+        (tmp_path / "rows.npz", "give the rows in its file, read by the package of its format"),
+        ([1, [2, 3]], "give rows of the same length"),
+    ]
+    for X, remedy in cases:
+        with pytest.raises((TypeError, ValueError), match=remedy):
+            SparseLDA(2).fit(X)
+    for found in (matutils.corpus2csc(bags, 6).T, matutils.corpus2csc(stored, num_terms=stored.num_terms).T):
+        np.testing.assert_array_equal(found.toarray(), A)
+
+
 def test_rows_on_disk_are_refused_with_what_reads_them(tmp_path):
     anndata = pytest.importorskip("anndata")
     path = tmp_path / "cells.h5ad"

@@ -47,6 +47,9 @@ PROTOCOLS = "__array__", "__array_interface__", "__array_struct__"
 REMEDIES_OF_OBJECTS = {
     "layers": "its matrix {0}.X, or a layer such as {0}.layers['counts']; blocks.fit reads files by blocks.from_h5ad",
     "to_memory": "{0}.to_memory(), or read its file in blocks, blocks.from_h5ad(path)",
+    "docbyoffset": "gensim.matutils.corpus2csc({0}, num_terms={0}.num_terms).T",  # of gensim's corpora
+    "fid": "one of its arrays, {0}[name]",  # of numpy.load
+    "__fspath__": "the rows in its file, read by the package of its format",
     "mod": "the matrix of one of its parts, such as {0}.mod['rna'].X",
     "data_vars": "one of its arrays, {0}[name]",
     "create_group": "one of its arrays, {0}[name]",
@@ -195,8 +198,9 @@ def array_numbers(X, name, line="row"):
         raise
     except Exception as error:
         if isinstance(error, ValueError) and isinstance(X, Sequence):
+            remedy = f"gensim.matutils.corpus2csc({name}, n_words).T" if is_bag(X) else "rows of the same length"
             raise ValueError(
-                f"{name} has rows of different lengths, so it is not an array of numbers; give rows of the same length"
+                f"{name} has rows of different lengths, so it is not an array of numbers; give {remedy}"
             ) from None
         raise TypeError(
             f"{name} has the type {type(X).__name__} and does not convert to an array ({error}); give its numbers "
@@ -242,6 +246,11 @@ def parsed(array, name, line):
                     f"({str(error)[:80]}); convert it to a number, or remove it"
                 ) from None
         raise
+
+
+def is_bag(X):
+    """Whether these are documents as gensim has them: lists of pairs of a word's number and its count."""
+    return all(isinstance(row, list) and all(isinstance(pair, tuple) and len(pair) == 2 for pair in row) for row in X)
 
 
 def stacking(name):
