@@ -13,7 +13,7 @@ ENTRIES = 1 << 15
 def infer_doc_topic(
     X, word_topic, doc_topic_prior, *, max_iter=100, tol=1e-3, relative=False, linear=False, workers=None
 ):
-    """Posterior Dirichlet parameters of documents by dense variational inference ([HS16] Algorithm 3), or by CVB0.
+    """Posterior Dirichlet parameters of documents by dense variational inference ([HS16] Algorithm 2), or by CVB0.
 
     Parameters
     ----------

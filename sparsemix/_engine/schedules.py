@@ -224,7 +224,7 @@ class Stochastic:
 class MiniEpochs(Stochastic):
     """Random batches that recur, so that each visit can start from the memory of the previous one.
 
-    With ``size`` ([IF19] Section 4), the data are cut into parts of ``size`` documents; each part is visited
+    With ``size`` ([IF19] Section 3), the data are cut into parts of ``size`` documents; each part is visited
     ``n_visits`` times in a row, then its memory is dropped. Without it, all epochs have the same batches.
 
     After ``last_warm`` epochs, which need not be whole, the statistics become a mean over all later batches, weighted

@@ -32,7 +32,7 @@ class DirichletWeights:
         return post / post.sum()
 
     def evidence(self, counts):
-        """The allocation term of the lower bound ([HS16] Eq. 18), at q = posterior."""
+        """The allocation term of the lower bound ([HS16] Eq. 22), at q = posterior."""
         prior = np.full(len(counts), self.concentration)
         return float(log_dirichlet(prior) - log_dirichlet(self.posterior(counts)))
 

@@ -22,7 +22,7 @@ def log_kept(n, decay, offset, scale):
 
 
 class WordClocks:
-    """A table (V, K) whose rows advance once per occurrence of their word ([IF19] Section 5).
+    """A table (V, K) whose rows advance once per occurrence of their word ([IF19] Section 6.3).
 
     With t occurrences so far and c in a batch with sums s_w, a row becomes
     :math:`N_w \\leftarrow \\kappa N_w + (1 - \\kappa) C_w s_w / c`, where :math:`\\kappa` is the product of

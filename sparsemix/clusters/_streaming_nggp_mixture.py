@@ -206,7 +206,7 @@ class StreamingNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator
     References
     ----------
     .. [1] Tank, A., Foti, N. J. and Fox, E. B., "Streaming Variational Inference for Bayesian Nonparametric Mixture
-       Models", AISTATS 2015, Sections 3.2 to 3.4, Algorithms 1 and 2.
+       Models", AISTATS 2015, Section 3, Algorithms 1 and 2.
     .. [2] Favaro, S. and Teh, Y. W., "MCMC for Normalized Random Measure Mixture Models", Statistical Science 2013.
     .. [3] Lin, D., "Online Learning of Nonparametric Mixture Models via Sequential Variational Approximation", NIPS
        2013, Section 3.

@@ -180,7 +180,7 @@ def test_without_variances_cvb_is_cvb0():
 
 @pytest.mark.parametrize(("alpha", "largest"), [(1.0, 0.005), (0.1, 0.02)])
 def test_second_order_expectation_of_the_logarithm(alpha, largest):
-    """A topic of a document with uninformative words: log weights are E[log(alpha + n)] ([TNW07] Section 3.2)."""
+    """A topic of a document with uninformative words: log weights are E[log(alpha + n)] ([TNW07] Eq. 17)."""
     rng = np.random.default_rng(3)
     for n in (10, 14, 40):
         for _ in range(30):

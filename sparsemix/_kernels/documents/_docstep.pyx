@@ -92,7 +92,7 @@ def local_step(
     int64_t[:, ::1] tally,         # OUT (n, 3) iterations, restarts proposed, restarts accepted
     scratch,                       # TMP Workspace of the table's dtype
 ):
-    """Infer the documents' topics ([HS16] Algorithms 2 and 3); a document's result does not depend on other ones."""
+    """Infer the documents' topics ([HS16] Algorithm 2); a document's result does not depend on other ones."""
     cdef Py_ssize_t n = entries.n, n_entries = entries.n_entries, n_words
     cdef sparsemix_settings s = settings.c
     cdef int level = instruction_level()

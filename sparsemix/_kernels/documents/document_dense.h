@@ -1,6 +1,6 @@
 /* Dense inference of a document, included by document_steps.h: no include guard. */
 
-/* Dense inference over all topics ([HS16] Algorithm 3). */
+/* Dense inference over all topics ([HS16] Algorithm 2). */
 TARGET static void SPARSEMIX_NAME(dense_document)(DOCUMENT *d)
 {
     ptrdiff_t a;

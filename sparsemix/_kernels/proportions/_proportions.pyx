@@ -40,7 +40,7 @@ def infer(
     Py_ssize_t kept=1 << 24,       # IN  largest panel kept in memory, in numbers; larger ones are read in each update
     bint relative=False,           # IN  tol is a share of the document's tokens
 ):
-    """Infer the documents' topics ([HS16] Algorithm 3, or CVB0); a document's result does not depend on other ones."""
+    """Infer the documents' topics ([HS16] Algorithm 2, or CVB0); a document's result does not depend on other ones."""
     cdef Py_ssize_t n = entries.n
     cdef sparsemix_proportion_settings s
     cdef int level = instruction_level()

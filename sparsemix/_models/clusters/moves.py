@@ -245,7 +245,7 @@ def log_bayes_factor(prior, state, slot, others):
     """Log Bayes factor of one cluster against two, for a slot with each of some others.
 
     It is the gain of evidence of the rows plus that of the partition given u: kappa of the union over the product of
-    the two kappas ([TFF15] Eq. 6).
+    the two kappas ([TFF15] supplement, Eq. 6).
     """
     counts, sigma = state.counts, prior.discount
     rows = state.sums.union_gains(slot, others)

@@ -212,7 +212,7 @@ class MixtureModel:
         return expected
 
     def lower_bound(self, stats):
-        """Lower bound of all rows in nats ([HS16] Eqs. 4 and 18)."""
+        """Lower bound of all rows in nats ([HS16] Eq. 18)."""
         of_share = 0.0 if self.background is None else self.background.evidence(stats)
         return self.weights.evidence(stats["count"]) + self.data_bound(stats) + float(stats["entropy"]) + of_share
 

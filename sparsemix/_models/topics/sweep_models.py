@@ -1,6 +1,6 @@
 """Models of CollapsedLDA: sweeps over documents that update responsibilities, or topics, in place.
 
-The distributions of documents and topics are integrated out ([TNW07] Section 2). The topics of the tokens remain: CVB
+The distributions of documents and topics are integrated out ([TNW07] Eq. 7). The topics of the tokens remain: CVB
 and CVB0 store a distribution for each word type of a document, Gibbs sampling stores one draw per token.
 """
 
@@ -252,7 +252,7 @@ class SecondOrderModel(ZeroOrderModel):
         stats["count_variance"] = variances.sum(axis=0)
 
     def _objective(self, stats):
-        """E_q[log p(z, w)] + H(q) to second order ([TNW07] Section 3.2)."""
+        """E_q[log p(z, w)] + H(q) to second order ([TNW07] Section 3.1)."""
         beta, total = self.topic_word_prior, self.n_words * self.topic_word_prior
         words = stats["word_topic"], stats["word_variance"]
         if stats.prior is None:

@@ -24,7 +24,7 @@ SELECT_FIRST = 5
 SELECT_EVERY = 10
 # Iterations on the words' lists before the active topics are gathered; most topics have left by then.
 LIST_ITER = 3
-# Iterations of a restart proposal ([HS16] Appendix D).
+# Iterations of a restart proposal ([HS16] Section 5).
 RESTART_ITER = 2
 
 # Least number of tiles per chunk: 16 papers per tile, if a chunk has 512.
@@ -344,7 +344,7 @@ class TopicModel:
         self._inverse = inverse_totals(totals, self.posterior_means, self.dtype)
 
     def lower_bound(self, stats):
-        """Evidence lower bound of all documents ([HS16] Section 5), natural logarithm."""
+        """Evidence lower bound of all documents ([HS16] Eqs. 41 to 48), natural logarithm."""
         if self.posterior_means:
             return np.nan
         documents = float(stats["mass"]) * log_normalizer(self.doc_topic_prior)

@@ -171,7 +171,7 @@ class GaussianFamily(Structured, ABC):
         return self.log_normalizers(params).sum()
 
     def evidence(self, prior, post, stats):
-        """Data term of the lower bound at ``post`` = prior + statistics ([HS16] Eqs. 22-24)."""
+        """Data term of the lower bound at ``post`` = prior + statistics ([HS16] Eq. 31)."""
         n_components = stats.n_components
         base = -0.5 * self.n_features * LOG_2PI * float(stats["count"].sum())
         return base + float(self.log_normalizer(post)) - float(self.log_normalizer(prior.repeat(n_components)))
