@@ -27,6 +27,7 @@ CLOCKS = {
     "wall": "seconds by the clock on a machine with other work (orders of magnitude)",
 }
 OUTCOMES = ("yes", "in part", "undecided", "no")
+KINDS = ("claim", "ablation")  # of a paper, or of ours that no paper makes
 PACKAGES = (
     "sparsemix", "numpy", "scipy", "scikit-learn", "tomotopy", "gensim", "faiss-cpu", "evoc", "bertopic", "umap-learn",
     "hdbscan", "bm3d", "scikit-image", "superkmeans",
@@ -58,9 +59,9 @@ OPTIONAL = {
     "curve": (list,),  # checkpoints: {"seconds": ..., "passes": ..., score: ...}
     "tuned_on": (list,),  # corpora that the parameters or defaults were chosen on
     "found": (str,),  # words, if the result is not a number
-    "claim": (dict,),  # of a paper: its figure or table, text, published, ours, reproduced (of OUTCOMES), why
+    "claim": (dict,),  # of a paper: its figure or table, text, published, ours, reproduced (of OUTCOMES), why, kind
 }
-CLAIM = ("where", "text", "published", "ours", "reproduced", "why")
+CLAIM = ("where", "text", "published", "ours", "reproduced", "why", "kind")
 # Fields that differ between two measurements; of the same measurement the last record is kept.
 IDENTITY = ("table", "corpus", "split", "estimator", "label", "parameters", "prior", "seed")
 
@@ -83,11 +84,12 @@ def validate(record):
     if not wrong:
         wrong += [f"{score} is {value!r}" for place in (record["scores"], *record.get("curve", []))
                   for score, value in place.items() if value is not None and not is_number(value)]  # fmt: skip
-        claim = record.get("claim", dict.fromkeys(CLAIM, "no"))
+        claim = record.get("claim", dict.fromkeys(CLAIM, "no") | {"kind": KINDS[0]})
         wrong += ["clock"] * (record["clock"] not in CLOCKS)
         wrong += ["machine lacks cpu or cores"] * (not {"cpu", "cores"} <= set(record["machine"]))
         wrong += ["versions lack python"] * ("python" not in record["versions"])
-        wrong += ["claim"] * (set(claim) != set(CLAIM) or claim["reproduced"] not in OUTCOMES)
+        wrong += ["claim"] * (set(claim) != set(CLAIM) or claim["reproduced"] not in OUTCOMES
+                              or claim["kind"] not in KINDS)  # fmt: skip
     if wrong:
         label = record.get("label", record.get("estimator"))
         raise RecordError(f"record of {record.get('table')!r}, {label!r}, is wrong: {', '.join(wrong)}")

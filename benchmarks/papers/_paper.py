@@ -62,7 +62,7 @@ class Paper:
         X = X[:, np.flatnonzero(X.getnnz(axis=0))]
         return f"{name}, {X.shape[0]:,} documents", X
 
-    def claim(self, text, published, ours, reproduced, *, where, corpus, why="", **scores):
+    def claim(self, text, published, ours, reproduced, *, where, corpus, why="", kind="claim", **scores):
         """Say whether a claim holds here.
 
         Parameters
@@ -74,13 +74,15 @@ class Paper:
         where : str
             Figure, table or section of the paper.
         corpus, why : str
+        kind : {"claim", "ablation"}
+            An ablation is ours: the paper does not claim it. Pages have a table of their own for it.
         **scores : float
             Numbers that ``ours`` rests on.
         """
         outcome = {True: "yes", False: "no", None: "in part"}
         reproduced = reproduced if reproduced in (None, "undecided") else outcome[bool(reproduced)]
         claim = {"where": where, "text": text, "published": published, "ours": ours,
-                 "reproduced": reproduced or outcome[None], "why": why}  # fmt: skip
+                 "reproduced": reproduced or outcome[None], "why": why, "kind": kind}  # fmt: skip
         self.claims.append(list(claim.values()))
         parameters = parameters_of(self.sizes, self.section)
         self.done.append((corpus, text, json.loads(json.dumps(parameters))))  # as they are read again
@@ -97,8 +99,9 @@ class Paper:
     def end(self):
         """The table; a whole run also removes committed claims that the script no longer makes."""
         print(self.key)
-        for where, text, published, ours, reproduced, why in self.claims:
-            print(f"{where}: {text}\n  reproduced: {reproduced}; published: {published}; ours: {ours}. {why}")
+        for where, text, published, ours, reproduced, why, kind in self.claims:
+            holds = "reproduced" if kind == "claim" else f"{kind}, holds"
+            print(f"{where}: {text}\n  {holds}: {reproduced}; published: {published}; ours: {ours}. {why}")
         if self.record.folder and not self.quick and self.options.only == list(self.sizes):
             keep_lines(CLAIMS, lambda line: line["estimator"] != self.key or self.made(line), self.record.folder)
 

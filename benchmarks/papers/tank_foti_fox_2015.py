@@ -1,6 +1,7 @@
 """Tank, Foti and Fox: Streaming Variational Inference for Bayesian Nonparametric Mixture Models, AISTATS 2015.
 
-Section 4: images of bars (4.1), a stream with a power law (4.2), KOS (4.3, Table 1), a long stream (4.4).
+Section 4: images of bars (4.1), a stream with a power law (4.2), KOS (4.3, Table 1), a long stream (4.4). Equations,
+figures and sections of the supplement are said to be so.
 
     python benchmarks/papers/tank_foti_fox_2015.py --data FOLDER     kos and arxiv there; docstrings without
 
@@ -87,6 +88,8 @@ def add_curve(paper, corpus, label, points):
 
 # -- Section 4.1
 
+PUBLISHED_BARS = {"with merges": "the correct clusters", "without merges": "the correct clusters, and redundant ones"}
+
 
 def bars(paper):
     """Images of one bar each, with merges and without."""
@@ -104,7 +107,7 @@ def bars(paper):
             distance = 0.5 * np.abs(model.means_[:, None] - words).sum(axis=2)
             found.append((distance.min(axis=0) < 0.1).sum())
         paper.claim(
-            f"One pass finds the bars, {name}", f"{n_bars} bars", f"{np.mean(found):.1f} of {n_bars} bars; "
+            f"One pass finds the bars, {name}", PUBLISHED_BARS[name], f"{np.mean(found):.1f} of {n_bars} bars; "
             f"{sum(exact)} of {n_sets} image sets exactly, {np.mean(clusters):.2f} clusters",
             True if np.mean(exact) > 0.8 else None,
             where="Figure 1", corpus="bars, 200 images of 100 tokens", exact=sum(exact), clusters=np.mean(clusters),
@@ -165,21 +168,22 @@ def claim_power_law(paper, curves, chosen):
     values = "; ".join(f"{prior} " + ", ".join(f"{a:g} ({several.count(a)})" for a in sorted(set(several)))
                        for prior, several in chosen.items())  # fmt: skip
     gain, error = gain_of(scores["IG"], scores["DP"])
-    paper.claim("IG above DP on a stream with a power law", "yes", f"{gain:+.4f} ± {error:.4f} nats a token, "
-                f"concentrations (streams): {values}", judge(gain, error), where="Figure 2", corpus=corpus,
-                gain=gain, error=error)  # fmt: skip
+    paper.claim("IG above DP on a stream with a power law", "increasingly, as data grow",
+                f"{gain:+.4f} ± {error:.4f} nats a token, concentrations (streams): {values}", judge(gain, error),
+                where="Figure 2", corpus=corpus, gain=gain, error=error)  # fmt: skip
     off = {prior: abs(found[prior] / found["truth"] - 1) for prior in PRIORS}
-    paper.claim("IG follows the number of clusters, DP less so", "yes",
+    paper.claim("IG follows the number of clusters, DP less so", "a better fit of IG",
                 ", ".join(f"{way} {found[way]:.0f}" for way in ("DP", "IG", "truth")), off["IG"] < off["DP"],
                 where="Figure 2", corpus=corpus, **{way: found[way] for way in ("DP", "IG", "truth")})  # fmt: skip
     gain, error = gain_of(scores["IG, clusters counted"], scores["IG"])
-    paper.claim("The count of clusters does as well as their expectation", "comparable",
+    paper.claim("The count of clusters does as well as their expectation", "comparable performance",
                 f"{gain:+.4f} ± {error:.4f} nats a token", abs(gain) + 2 * error < 0.001,
-                where="Appendix, Equations 18-19", corpus=corpus, gain=gain, error=error)  # fmt: skip
+                where="Supplement 2.2, Equations 18 and 19", corpus=corpus, gain=gain, error=error)  # fmt: skip
     gain, error = gain_of(scores["IG"], scores["IG, frequent merges"])
     verdict = judge(gain, error)
-    paper.claim("Frequent merges hurt IG", "yes", f"{-gain:+.4f} ± {error:.4f} nats a token, clusters "
-                f"{found['IG']:.0f} to {found['IG, frequent merges']:.0f}", verdict, where="Section 3", corpus=corpus,
+    paper.claim("Frequent merges hurt IG", "they degrade prediction", f"{-gain:+.4f} ± {error:.4f} nats a token, "
+                f"clusters {found['IG']:.0f} to {found['IG, frequent merges']:.0f}", verdict, where="Section 3.3",
+                corpus=corpus,
                 why="" if verdict is True else "few clusters of this stream are alike enough to merge",
                 gain=-gain, error=error)  # fmt: skip
 
@@ -226,8 +230,9 @@ def orders(paper, train):
 def compare(paper, high, low, totals, corpus, why, suffix=""):
     """A row of Table 1: one method above another."""
     gain, error = gain_of(totals[high], totals[low])
-    verdict = judge(gain, error)
-    reasons = [why, "within two standard errors" * (verdict == "undecided"), CHAINS * high.startswith("Gibbs")]
+    # chains stay at different modes (rows "Chains agree"): two standard errors over a few of them decide nothing
+    verdict = "undecided" if high.startswith("Gibbs") else judge(gain, error)
+    reasons = [why, "within two standard errors" * (abs(gain) <= 2 * error), CHAINS * high.startswith("Gibbs")]
     paper.claim(f"{high} above {low}{suffix}", f"{PAPER_TABLE[high][0] - PAPER_TABLE[low][0]:+,} nats",
                 f"{gain:+,.0f} ± {error:,.0f} nats", verdict, where="Table 1", corpus=corpus,
                 why="; ".join(filter(None, reasons)), gain=gain, error=error)  # fmt: skip
@@ -295,9 +300,9 @@ def chains(paper):
         gap, spread, hat = max(means) - min(means), float(np.std(totals[f"Gibbs-{prior}"], ddof=1)), float(r_hat(kept))
         published = {"DP": 11, "IG": 338}[prior]
         paper.claim(
-            f"Chains agree, Gibbs-{prior}", f"total ± {published}, the standard error of 5 chains",
+            f"Chains agree, Gibbs-{prior}", f"total ± {published} of 5 chains; no trouble with mixing expected",
             f"log joint {gap:,.0f} nats apart, R-hat {hat:.1f}; totals {np.ptp(totals[f'Gibbs-{prior}']):,.0f} apart, "
-            f"± {moments(totals[f'Gibbs-{prior}'])[1]:,.0f}", hat < 1.1, where="Table 1", corpus=corpus,
+            f"± {moments(totals[f'Gibbs-{prior}'])[1]:,.0f}", hat < 1.1, where="Section 4.3, Table 1", corpus=corpus,
             why=f"{len(runs)} chains that split and merge, from {', '.join(paper.size('starts'))}, stay at different "
             f"modes; the held-out total depends on the mode by ± {spread:,.0f} (standard deviation)",
             gap=gap, r_hat=hat, spread=spread,
@@ -333,13 +338,14 @@ def epochs(paper):
         once, end = means[f"ADF-{prior}"][0]["total"], means[f"EP-{prior}"][-1]["total"]
         share = (once - alike) / (end - alike)
         paper.claim(f"Most of what EP gains, it gains in its first pass, {prior}", "most",
-                    f"{100 * share:.0f} % of the gain over all words alike", share > 0.5, where="Figure 4",
+                    f"{100 * share:.0f} % of the gain over all words alike", share > 0.5, where="Figure 3",
                     corpus=corpus, share=share, why=why)  # fmt: skip
         passed = [point["passes"] for point in means[f"Gibbs-{prior}"] if point["total"] > once]
         needed = passed[0] if passed else np.inf
         paper.claim(f"Sweeps that Gibbs sampling needs to pass ADF, {prior}", "about 3",
-                    f"{needed:g} of chains from one cluster", True if 2 <= needed <= 4 else None, where="Figure 4",
-                    corpus=corpus, sweeps=min(needed, 1e3), why=f"{why}; {CHAINS}")  # fmt: skip
+                    f"{needed:g} of chains from one cluster", True if 2 <= needed <= 4 else None,
+                    where="Section 4.3; supplement, Figure 2", corpus=corpus, sweeps=min(needed, 1e3),
+                    why=f"{why}; {CHAINS}")  # fmt: skip
     claim_seconds(paper, corpus, means)
 
 
@@ -352,10 +358,12 @@ def claim_seconds(paper, corpus, means):
     for method in ("EP", "Gibbs"):
         first, *_, last = means[f"{method}-IG"]
         seconds[method] = (last["seconds"] - first["seconds"]) / (last["passes"] - first["passes"])
-    ratio = max(seconds.values()) / min(seconds.values())
-    paper.claim("Seconds of an epoch (IG)", "alike: documents times clusters",
+    slower = seconds["ADF"] > seconds["Gibbs"]
+    alike = max(seconds.values()) < 3 * min(seconds.values())
+    paper.claim("Seconds of an epoch (IG): ADF takes longer than Gibbs sampling", "ADF 220 s, Gibbs 160 s, in Python",
                 ", ".join(f"{name} {1000 * value:.1f} ms" for name, value in seconds.items()),
-                True if ratio < 3 else None, where="Figure 4", corpus=corpus, **seconds)  # fmt: skip
+                True if slower and alike else None if slower or alike else False, where="Supplement 4.2",
+                corpus=corpus, **seconds, why="" if slower else "they are alike, but in the other order")  # fmt: skip
 
 
 # -- Section 4.4
@@ -384,13 +392,14 @@ def long_stream(paper):
         f"{prior} a = {params['concentration']:g}, beta = {params['word_prior']:g}" for prior, params in chosen.items()
     )
     gain, error = gain_of(scores["IG"], scores["DP"])
-    paper.claim("IG above DP along a long stream", "yes", f"{gain:+.4f} ± {error:.4f} nats a token, over blocks of "
-                f"{block:,}", judge(gain, error), where="Figure 5", corpus=corpus, why=why, gain=gain,
+    paper.claim("IG above DP along a long stream", "above on held-out documents",
+                f"{gain:+.4f} ± {error:.4f} nats a token, over blocks of {block:,}", judge(gain, error),
+                where="Figure 4", corpus=corpus, why=why, gain=gain,
                 error=error)  # fmt: skip
     end = points["IG"][-1]
     whole = round(float(models["IG"].counts_.sum()))
     paper.claim("A long stream in one pass", "266,000 articles", f"{whole:,} documents in {end['seconds']:.1f} s, "
-                f"{end['clusters']} clusters (IG)", None, where="Figure 5", corpus=corpus, why=why,
+                f"{end['clusters']} clusters (IG)", None, where="Section 4.4", corpus=corpus, why=why,
                 seconds=end["seconds"], n_clusters=end["clusters"], documents=whole)  # fmt: skip
 
 

@@ -50,7 +50,8 @@ def shown(records, columns):
         ({"seed": True}, "seed is True"), ({"clock": "hour"}, "clock"), ({"date": "yesterday"}, "isoformat"),
         ({"scores": {"nats": float("nan")}}, "nats is nan"), ({"versions": {}}, "versions lack python"),
         ({"curve": [{"seconds": 1.0, "nats": "good"}]}, "nats is 'good'"), ({"machine": {"cpu": "one"}}, "cores"),
-        ({"claim": dict.fromkeys(_results.CLAIM, "") | {"reproduced": "perhaps"}}, "claim"),
+        ({"claim": dict.fromkeys(_results.CLAIM, "") | {"reproduced": "perhaps", "kind": "claim"}}, "claim"),
+        ({"claim": dict.fromkeys(_results.CLAIM, "") | {"reproduced": "no", "kind": "other"}}, "claim"),
     ],
 )  # fmt: skip
 def test_wrong_records_are_named(fields, message):
@@ -299,6 +300,7 @@ def test_claims_are_kept_and_shown(paper, tmp_path, capsys, monkeypatch):
     one.run(documents, words)
     (kept,) = _results.read("papers", tmp_path)
     assert (kept["claim"]["reproduced"], kept["scores"]) == ("in part", {"nats": 1.5})
+    assert kept["claim"]["kind"] == "claim"
     assert kept["parameters"] == {"section": "words", "n": 7} == paper.parameters_of(sizes, "words")
     assert "Table 1" in capsys.readouterr().out
     assert paper.Paper("A paper", "", sizes, ["--quick"]).counts("kos", 50)[0] == "docstrings, 50 documents"
