@@ -139,7 +139,8 @@ class GibbsLDA(TopicPredictMixin, SparsemixEstimator):
     References
     ----------
     .. [1] Griffiths, T. L. and Steyvers, M., "Finding scientific topics", PNAS 2004, Eq. 5.
-    .. [2] Linderman, S., "Mixed Membership Models", lecture notes of STATS 305C, Stanford 2022.
+    .. [2] Linderman, S., "Topic Models and Coordinate Ascent Variational Inference", lecture notes of STATS 305C,
+       Stanford 2022, Eqs. 10 to 12.
     .. [3] Vehtari, A. et al., "Rank-Normalization, Folding, and Localization: An Improved R-hat for Assessing
        Convergence of MCMC", Bayesian Analysis 2021.
     .. [4] Teh, Y. W., Newman, D. and Welling, M., "A Collapsed Variational Bayesian Inference Algorithm for Latent
