@@ -41,7 +41,7 @@ def topic_coherence(
         With :math:`v_1, v_2, \\dots` the top words in decreasing order of probability:
 
         - "umass": the sum, not the mean, over pairs :math:`m > l` of
-          :math:`\\log[(D(v_m, v_l) + 1) / \\max(D(v_l), 1)]`; at most slightly above 0.
+          :math:`\\log[(D(v_m, v_l) + 1) / D(v_l)]`; at most slightly above 0.
         - "npmi": mean over pairs of :math:`\\log[p(v, w) / (p(v) p(w))] / -\\log p(v, w)`, from -1 to 1. Pairs that
           never occur together count -1. Pairs with a word that is in every document count 0.
         - "c_v": the vector of a top word holds its NPMI with all top words, with 1e-12 added to :math:`p(v, w)`. The
@@ -62,7 +62,7 @@ def topic_coherence(
     coherence : ndarray of shape (n_topics,)
         Higher is better. Values of different measures, corpora or ``n_top_words`` are not comparable. For a top word
         that never occurs in X, "npmi" counts its pairs as -1, "c_v" its cosine as 0 (like that of a word in every
-        document), and "umass" the pairs that condition on it as 0.
+        document), and "umass" the pairs that condition on it as one document among all, the lowest value.
 
     Raises
     ------
@@ -121,9 +121,10 @@ def document_sets(block):
     return sets.reshape(block.shape[1], width)
 
 
-def umass(together, n_documents):  # noqa: ARG001
+def umass(together, n_documents):
     """Sum of smoothed log conditional probabilities, each word given more probable words."""
-    ratios = (together + 1.0) / np.maximum(np.diag(together), 1)
+    alone = np.diag(together)
+    ratios = (together + 1.0) / np.where(alone > 0, alone, n_documents)  # 0 / 0 would be the best value
     return np.log(ratios[np.tril_indices(len(together), -1)]).sum()
 
 

@@ -489,7 +489,7 @@ def coherence_twin(topic, X, measure, n):
 
     if measure == "umass":
         return sum(
-            np.log((count(top[m], top[below]) + 1) / max(count(top[below]), 1))
+            np.log((count(top[m], top[below]) + 1) / (count(top[below]) or n_documents))
             for m in range(1, n)
             for below in range(m)
         )
@@ -562,9 +562,9 @@ def test_words_that_occur_together_are_coherent(measure, best, worst):
 def test_words_that_never_occur_and_words_that_always_do():
     X = np.array([[1, 0, 0, 1], [1, 0, 0, 1], [1, 0, 0, 0]])
     never, always = np.array([[0, 2, 1, 0]]), np.array([[2, 1, 0, 0]])
-    # npmi: pairs that are never together; umass: log[(0 + 1) / max(0, 1)]; c_v: vectors of zeros
+    # npmi: pairs that are never together; umass: the lowest value, log[(0 + 1) / 3]; c_v: vectors of zeros
     assert topic_coherence(never, X, measure="npmi", n_top_words=2) == -1
-    assert topic_coherence(never, X, measure="umass", n_top_words=2) == 0
+    assert topic_coherence(never, X, measure="umass", n_top_words=2) == pytest.approx(np.log(1 / 3))
     assert topic_coherence(never, X, measure="c_v", n_top_words=2) == 0
     # word 0 in all three documents, word 1 in none: log[(0 + 1) / 3]
     assert topic_coherence(always, X, measure="umass", n_top_words=2) == pytest.approx(np.log(1 / 3))
