@@ -387,7 +387,7 @@ def test_vectors_of_parquet(run):
     np.testing.assert_array_equal(np.concatenate(list(names["rows"])), VECTORS)
     objects = pandas.read_parquet("vectors.parquet")["embedding"]
     np.testing.assert_array_equal(np.stack(objects), VECTORS)
-    with pytest.raises(TypeError, match="give an array of them, numpy.stack"):
+    with pytest.raises(TypeError, match=r"give an array of them, numpy\.stack"):
         names["directions"].fit(objects.to_frame())
     np.testing.assert_array_equal(table["embedding"].list.to_array(8).to_numpy(), VECTORS)
     gap = polars.DataFrame({"embedding": [[1.0, 2.0], None]})
