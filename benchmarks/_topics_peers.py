@@ -121,7 +121,7 @@ class Tomotopy:
         priors = {"alpha": setting.doc_topic_prior, "eta": setting.topic_word_prior}
         priors = {name: prior for name, prior in priors.items() if prior is not None}
         self.model = tomotopy.LDAModel(k=setting.n_components, seed=1 + setting.seed, **priors)
-        # a prior that is not given is learned every 10 iterations from the first on, the defaults; a burn-in gains nothing
+        # a prior that is not given is learned every 10 iterations from the first on, its defaults; no burn-in helps
         if setting.doc_topic_prior is not None:
             self.model.optim_interval = 0
         self.names = np.array([str(word) for word in range(self.n_words)], dtype=object)

@@ -9,13 +9,15 @@ ROOT = Path(__file__).parents[2]
 COMPARISONS = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "doc/comparisons").glob("*.rst"))
 PAGES = ["README.md", "doc/index.rst", "doc/getting_started.rst", *COMPARISONS]
 CLAIM = re.compile(
-    r"\b(?:faster|fastest|slower|better|best|times as (?:fast|long|many)|(?:more|less|half|third|tenth) (?:of the )?time"
-    r"|more accurate|more coherent|higher (?:held-out )?scores?|scores? higher)\b",
+    r"\b(?:faster|fastest|slower|better|best|times as (?:fast|long|many)|more accurate|more coherent"
+    r"|(?:more|less|half|third|tenth) (?:of the )?time|higher (?:held-out )?scores?|scores? higher)\b",
     re.IGNORECASE,
-)
+)  # fmt: skip
 # Words that say how to read a figure, and the headings of all pages of comparisons, are no claims.
-READING = re.compile(r"(?:higher|lower)(?: scores)? (?:is|are) better|^\*\*What .* better\*\*$|what it does better, what "
-                     r"sparsemix does better", re.IGNORECASE | re.MULTILINE)  # fmt: skip
+READING = re.compile(
+    r"(?:higher|lower)(?: scores)? (?:is|are) better|^\*\*What .* better\*\*$"
+    r"|what it does better, what sparsemix does better", re.IGNORECASE | re.MULTILINE,
+)  # fmt: skip
 MADE = re.compile(r"^ *\.\. results(?:-curves)?::|<!-- results -->|python benchmarks/\w+\.py", re.MULTILINE)
 LINK = re.compile(r":doc:`(?:[^`<]*<)?([\w./]+)>?`|\]\((doc/[\w./]+\.rst)\)")
 
