@@ -165,9 +165,10 @@ def main():
         name = f"{name.removeprefix('docword.').partition('.')[0]}, {X.shape[0] + scored.shape[0]:,} documents"
         tasks = [(f"SparseHDP({most})", "by_ours", {"name": "SparseHDP", "n_components": most})]
         tasks += [(f"SparseSCVB0LDA({k})", "by_ours", {"name": "SparseSCVB0LDA", "n_components": k}) for k in grid]
-        tasks += [(f"tomotopy HDPModel{'' if alpha is None else f', alpha {alpha:g}'}, {n} iterations", "by_tomotopy",
-                   {"iterations": n, "concentration": alpha})
-                  for n in (args.iterations[:1] if args.quick else args.iterations) for alpha in CONCENTRATIONS]  # fmt: skip
+        tasks += [(f"tomotopy HDPModel{'' if one is None else f', alpha {one:g}'}, {n} iterations", "by_tomotopy",
+                   {"iterations": n, "concentration": one})
+                  for n in (args.iterations[:1] if args.quick else args.iterations)
+                  for one in CONCENTRATIONS]  # fmt: skip
         for label, task, arguments in tasks:
             for seed in range(args.seeds):
                 found = attempt(f"{name}, {label}", f"hdp:{task}", CORES[-1:], seed=seed, where=where, **arguments)
