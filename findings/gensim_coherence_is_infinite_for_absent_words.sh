@@ -17,13 +17,13 @@ dictionary = Dictionary([*texts, ["absent"]])
 counts = [dictionary.doc2bow(words) for words in texts]
 for measure in "u_mass", "c_npmi", "c_uci", "c_v":
     model = CoherenceModel(
-        [["a", "b"], ["a", "absent"]], texts=texts, corpus=counts, dictionary=dictionary, coherence=measure, topn=2
+        topics=[["a", "b"], ["a", "absent"]], texts=texts, corpus=counts, dictionary=dictionary, coherence=measure, topn=2
     )
     print(measure, *(f"{each:.2f}" for each in model.get_coherence_per_topic()))
 PYTHON
 python3 -m venv venv
 venv/bin/pip install --quiet --no-compile --disable-pip-version-check gensim==4.4.0 numpy==2.4.6 scipy==1.17.1
-seen=$(venv/bin/python -W ignore show.py 2> messages)
+seen=$(venv/bin/python -W ignore show.py)
 printf '%s\n' "$seen"
 [ "$seen" = "u_mass -0.41 -27.34
 c_npmi -0.17 inf
