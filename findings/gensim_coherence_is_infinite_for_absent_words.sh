@@ -17,7 +17,8 @@ dictionary = Dictionary([*texts, ["absent"]])
 counts = [dictionary.doc2bow(words) for words in texts]
 for measure in "u_mass", "c_npmi", "c_uci", "c_v":
     model = CoherenceModel(
-        topics=[["a", "b"], ["a", "absent"]], texts=texts, corpus=counts, dictionary=dictionary, coherence=measure, topn=2
+        topics=[["a", "b"], ["a", "absent"]], topn=2, coherence=measure, texts=texts, corpus=counts,
+        dictionary=dictionary,
     )
     print(measure, *(f"{each:.2f}" for each in model.get_coherence_per_topic()))
 PYTHON
