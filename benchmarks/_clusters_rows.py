@@ -30,7 +30,7 @@ MOVING = tuple((shift, d, n) for shift in SHIFTS for d in (2, 8, 30) for n in (1
 BOUND, NUMBERS = 20, (1, 2, 3, 5, 8, 12, 20)
 CLASSES = {
     "HDBSCAN": "HDBSCAN", "HDBSCAN chosen": "HDBSCAN", "variational": "BayesianGaussianMixture",
-    "variational tied": "BayesianGaussianMixture", "BIC": "SparseGaussianMixture", "EVoC": "EVoC",
+    "variational tied": "BayesianGaussianMixture", "BIC": "SparseGaussianMixture",
     "Birch": "Birch", "nearest centre": "true centres",
 }  # fmt: skip
 # What differs from the defaults of other packages. The second setting of HDBSCAN is the best of eleven on the digits.

@@ -124,6 +124,7 @@ def labelled(name, seed):
 
 def finders(seed=0, names=("HDBSCAN", "variational")):
     """Models of scikit-learn that find a number of clusters too, by their labels."""
+    # HDBSCAN reads the rows of the table, standardised where its name says so; the same for all
     own = {"HDBSCAN": {"copy": True}, "BayesianGaussianMixture": {"random_state": seed}}
     kinds = {"HDBSCAN": HDBSCAN, "BayesianGaussianMixture": BayesianGaussianMixture}
     return {name: kinds[CLASSES[name]](**own[CLASSES[name]], **PARAMETERS.get(name, {})) for name in names}

@@ -1,6 +1,5 @@
 """Measurements of the experiment ``growing`` of ``clusters.py``, in a child process: all methods on one drawing."""
 
-import importlib.util
 import warnings
 
 import numpy as np
@@ -33,7 +32,7 @@ def growing(name, seed, numbers, block=None):
     runs, densities = {}, {}
     for method, fit in methods.items():
         runs[method] = timed(lambda fit=fit: labels_of(fit(X), X), labels)
-        if halves and method not in ("HDBSCAN", "EVoC"):
+        if halves and method != "HDBSCAN":
             densities[method] = fit(halves[0]).score_samples(halves[1])
             runs[method] |= summary("held_out", densities[method])
     if "variational" in densities:
@@ -61,11 +60,6 @@ def peers(n_samples, n_features, numbers, seed):
     affordable = {"HDBSCAN": n_samples**2 * n_features <= 10**10, "variational": n_samples * n_features**2 <= 2 * 10**7}
     out = {name: model.fit for name, model in finders(seed).items() if affordable[name]}
     out["BIC"] = lambda X: least_bic(X, numbers, seed)
-    if importlib.util.find_spec("evoc") and n_features >= 4:  # it embeds rows in four dimensions
-        from evoc import EVoC
-
-        EVoC().fit(np.random.default_rng(0).standard_normal((200, 5)))  # loads its compiled code
-        out["EVoC"] = lambda X: EVoC(random_state=seed).fit(X)
     return out
 
 

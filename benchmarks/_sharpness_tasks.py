@@ -101,7 +101,7 @@ def tomotopy(X, n_components, seed, kind, iterations, averaged):  # noqa: ARG001
     """Gibbs sampling with its own learned prior; the mean over the last samples, one every ``EVERY`` iterations."""
     import tomotopy
 
-    model = tomotopy.LDAModel(k=n_components, seed=seed)
+    model = tomotopy.LDAModel(k=n_components, seed=seed)  # it learns alpha every 10 iterations, its default
     for first, last in zip(X.indptr[:-1], X.indptr[1:], strict=True):
         model.add_doc(np.repeat(X.indices[first:last], X.data[first:last].astype(int)).astype(str).tolist())
     total = np.zeros((n_components, X.shape[1]))

@@ -194,6 +194,7 @@ def word2vec_documents(X, n_words, size, n_passes):
     from gensim.models import Word2Vec
 
     texts = [[str(v - 1) for v in X.data[a:b]] for a, b in zip(X.indptr[:-1], X.indptr[1:], strict=True)]
+    # window, vector size and epochs of all contestants; five negative samples and the step sizes by default
     model = Word2Vec(texts, vector_size=size, window=5, sg=1, min_count=1, epochs=n_passes, workers=1, seed=0)
     vectors = np.zeros((n_words, size), dtype=np.float32)
     for word, at in model.wv.key_to_index.items():

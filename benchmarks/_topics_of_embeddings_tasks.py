@@ -104,6 +104,7 @@ def bertopic(counts, x, n_components, seed):
         clusters = Clusters(n_components, random_state=seed)
         parts = {"umap_model": BaseDimensionalityReduction(), "hdbscan_model": clusters}
     words = CountVectorizer(token_pattern=r"\S+")
+    # HDBSCAN with its min_topic_size of 10 and topics named by c-TF-IDF of words, its defaults
     model = BERTopic(embedding_model=BaseEmbedder(), vectorizer_model=words, **parts)
     found, _ = model.fit_transform(documents, x)
     yield "BERTopic" if n_components is None else "BERTopic, directions", found

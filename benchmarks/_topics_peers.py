@@ -45,6 +45,7 @@ class ScikitLearn(Estimator):
 
     def __init__(self, X, setting):
         self.X = X
+        # batch learning, its default
         self.model = TimedAllocation(
             setting.n_components, doc_topic_prior=setting.doc_topic_prior, topic_word_prior=setting.topic_word_prior,
             max_iter=UNLIMITED, random_state=setting.seed,
@@ -73,7 +74,7 @@ class Gensim:
         clock.begin()
         alpha = "symmetric"
         if setting.doc_topic_prior is not None:
-            alpha = np.full(setting.n_components, setting.doc_topic_prior, dtype=np.float32)
+            alpha = np.full(setting.n_components, setting.doc_topic_prior, dtype=np.float32)  # else 1 / K, its default
         self.model = LdaModel(
             num_topics=setting.n_components, id2word=names, eta=setting.topic_word_prior, eval_every=None,
             alpha=alpha, random_state=setting.seed, **self.parameters,
@@ -120,6 +121,7 @@ class Tomotopy:
         priors = {"alpha": setting.doc_topic_prior, "eta": setting.topic_word_prior}
         priors = {name: prior for name, prior in priors.items() if prior is not None}
         self.model = tomotopy.LDAModel(k=setting.n_components, seed=1 + setting.seed, **priors)
+        # a prior that is not given is learned every 10 iterations from the first on, its defaults; no burn-in helps
         if setting.doc_topic_prior is not None:
             self.model.optim_interval = 0
         self.names = np.array([str(word) for word in range(self.n_words)], dtype=object)
@@ -135,7 +137,7 @@ class Tomotopy:
         clock.begin()
         self.model.train(0, **self.workers)
         clock.epoch(0)
-        for passes in count(1):
+        for passes in count(1):  # the chain is that of one call, which takes a few hundredths less time
             self.model.train(1, **self.workers)
             if clock.epoch(passes, self.topics):
                 return

@@ -21,7 +21,7 @@ from _results import parser_of, recorder
 MOST, TOPICS, GROUPS = 1000, 10, 4
 # First seed of documents with known coefficients; the method was chosen on smaller ones.
 FRESH = 100
-# Iterations of tomotopy, whose DMRModel updates its coefficients from the 25th on (optim_interval=20, burn_in=10).
+# Iterations of tomotopy, whose DMRModel updates its coefficients every 10 (optim_interval=10, burn_in=0, its defaults).
 ITERATIONS = 100, 400
 # Documents, topics, covariates and intercept of simulations with known coefficients.
 RECOVERED = [

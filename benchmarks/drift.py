@@ -97,7 +97,7 @@ def ours(n_components, discounts=(), **where):
 
 
 def by_tomotopy(n_components, iterations, **where):
-    """DTModel after some iterations."""
+    """DTModel after some iterations, with its default variances and step sizes."""
     import tomotopy
     from _measure import spent
 

@@ -4,8 +4,9 @@ python benchmarks/embeddings.py rows --data FOLDER
 python benchmarks/embeddings.py short --data FOLDER
 
 ``rows``: TF-IDF and truncated SVD of labelled corpora, rows of unit length; mixtures compared with spherical
-k-means of faiss, MiniBatchKMeans and HDBSCAN. ``short``: word counts of titles and messages; SparseMultinomialMixture
-compared with the same model by Gibbs sampling (GSDMM). benchmarks/README.md says what is compared and how.
+k-means of faiss, MiniBatchKMeans, HDBSCAN and EVoC. ``short``: word counts of titles and messages;
+SparseMultinomialMixture compared with the same model by Gibbs sampling (GSDMM). benchmarks/README.md says what is
+compared and how.
 """
 
 import sys
@@ -22,16 +23,17 @@ ROWS = {
 }
 SHORT = {"news_t": (300,), "tweets_t": (300,)}
 OF_ROWS = (
-    "faiss", "faiss 10", "faiss ++", "faiss k-means", "superkmeans", "superkmeans all", "minibatch k-means",
+    "faiss", "faiss 10", "faiss ++", "faiss early", "faiss ++ early", "faiss k-means", "superkmeans", "superkmeans all",
+    "minibatch k-means",
     "directions", "directions vb",
     "directions own", "tied_spherical", "tied_spherical em", "tied_spherical kappa", "tied_diag", "tied", "diag",
-    "low_rank", "directions 8000", "hdbscan 8000",
+    "low_rank", "directions 8000", "hdbscan 8000", "evoc", "evoc best layer",
 )  # fmt: skip
 OF_SHORT = "words", "words vb", "gsdmm"
 FIELDS = ("nmi", "ari", "purity", "largest", "alive", "held_out")
-# The largest K. HDBSCAN finds its own number, once for a corpus.
+# The largest K. HDBSCAN and EVoC find their own number, once for a corpus.
 MOST = dict.fromkeys(("minibatch k-means", "diag", "tied", "low_rank", "directions own"), 1000)
-MOST |= {"hdbscan 8000": 100, "directions 8000": 100}
+MOST |= {"hdbscan 8000": 100, "directions 8000": 100, "evoc": 100, "evoc best layer": 100}
 
 
 def parse(arguments=None):

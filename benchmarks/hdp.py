@@ -28,6 +28,8 @@ CEILINGS = 50, 200, 800, None
 TOPICS, LENGTHS, POWERS, DOCUMENTS = (5, 20, 50), (15, 120), (0.0, 0.7), 2000
 # Iterations of tomotopy, with its defaults: two topics at the start.
 ITERATIONS = 200, 1000
+# tomotopy's alpha and gamma: its default, 0.1, and 1, with which it finds more of the drawn topics in the same time.
+CONCENTRATIONS = None, 1.0
 
 
 def drawn_topics(n_topics, rng, n_words=2000):
@@ -91,15 +93,16 @@ def by_ceiling(n_components, seed, where):
     return found
 
 
-def by_tomotopy(iterations, seed, where):
-    """HDPModel with its defaults."""
+def by_tomotopy(iterations, concentration, seed, where):
+    """HDPModel with its defaults, or with one value for both of its concentrations, which it learns from there on."""
     import tomotopy
     from _measure import spent
 
     from sparsemix.metrics import document_completion
 
     X, scored = corpus(**where)
-    model = tomotopy.HDPModel(seed=1 + seed)
+    given = {} if concentration is None else {"alpha": concentration, "gamma": concentration}
+    model = tomotopy.HDPModel(seed=1 + seed, **given)
     for row in X:
         model.add_doc([str(v) for v in np.repeat(row.indices, row.data.astype(int))])
     _, seconds = spent(lambda: model.train(iterations, workers=1, parallel=tomotopy.ParallelScheme.NONE))
@@ -162,8 +165,10 @@ def main():
         name = f"{name.removeprefix('docword.').partition('.')[0]}, {X.shape[0] + scored.shape[0]:,} documents"
         tasks = [(f"SparseHDP({most})", "by_ours", {"name": "SparseHDP", "n_components": most})]
         tasks += [(f"SparseSCVB0LDA({k})", "by_ours", {"name": "SparseSCVB0LDA", "n_components": k}) for k in grid]
-        tasks += [(f"tomotopy HDPModel, {n} iterations", "by_tomotopy", {"iterations": n})
-                  for n in (args.iterations[:1] if args.quick else args.iterations)]  # fmt: skip
+        tasks += [(f"tomotopy HDPModel{'' if one is None else f', alpha {one:g}'}, {n} iterations", "by_tomotopy",
+                   {"iterations": n, "concentration": one})
+                  for n in (args.iterations[:1] if args.quick else args.iterations)
+                  for one in CONCENTRATIONS]  # fmt: skip
         for label, task, arguments in tasks:
             for seed in range(args.seeds):
                 found = attempt(f"{name}, {label}", f"hdp:{task}", CORES[-1:], seed=seed, where=where, **arguments)
