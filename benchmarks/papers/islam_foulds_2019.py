@@ -27,7 +27,7 @@ from _topics_ours import UNLIMITED
 from _topics_tasks import split
 from scipy import sparse
 
-from sparsemix import SkipGramTopicModel, SparseSCVB0LDA
+from sparsemix import SkipGramTopicModel, SparseLDA, SparseSCVB0LDA
 from sparsemix._kernels.vectors import _simd
 from sparsemix.metrics import document_completion, topic_coherence
 from sparsemix.topics._collapsed import assemble_stochastic
@@ -48,6 +48,8 @@ SIZES = {
     },
     "against_time_nips": AGAINST,
     "against_time_arxiv": AGAINST | {"n_documents": (21_000, 300), "n_test": (1_000, 20), "batch": (100, 100)},
+    "svi_nips": AGAINST,
+    "svi_arxiv": AGAINST | {"n_documents": (21_000, 300), "n_test": (1_000, 20), "batch": (100, 100)},
     "threshold": {
         "n_components": (1_000, 20), "n_documents": (6_000, 200), "n_test": (1_000, 20), "batch": (100, 100),
         "n_epochs": (6, 2), "noise": (0.05, 0.05),
@@ -94,6 +96,16 @@ def published(n_components, n_words, batch, **parameters):
         "init_params": start, "early_stopping": False, "random_state": 0,
     }  # fmt: skip
     return SparseSCVB0LDA(n_components, **(settings | parameters))
+
+
+def variational(n_components, n_words, batch, **parameters):
+    """Stochastic variational inference with the same start, priors, batches, step sizes and passes over a document."""
+    same = published(n_components, n_words, batch)
+    return SparseLDA(
+        n_components, n_nonzero=None, learning_method="online", max_doc_update_iter=same.burn_in + 1, tol=0.0,
+        doc_topic_prior=ALPHA, topic_word_prior=BETA, batch_size=batch, step_size=same.step_size,
+        init_params=same.init_params, random_state=0, **parameters,
+    )  # fmt: skip
 
 
 @contextmanager
@@ -187,14 +199,14 @@ def scorer(train, test):
     return score
 
 
-def run_against_time(paper, name):
+def run_against_time(paper, name, contestants):
     """Checkpoints of every contestant; they are recorded, and drawn by the documentation."""
     corpus, X = paper.counts(name, paper.size("n_documents"))
     train, test = split(X.astype(np.float32), paper.size("n_test"))
     train, score, out = sparse.csr_matrix(train), scorer(train, test), {}
-    for label, parameters in CONTESTANTS.items():
-        lda = published(paper.size("n_components"), train.shape[1], paper.size("batch"), max_iter=UNLIMITED,
-                        **parameters)  # fmt: skip
+    for label, parameters in contestants.items():
+        make = variational if label == "SVI" else published
+        lda = make(paper.size("n_components"), train.shape[1], paper.size("batch"), max_iter=UNLIMITED, **parameters)
         with instructions(label):
             out[label] = curve_of(lda, train, score, paper.size("budget"), lambda lda: lda.components_, begin=True)
         last = out[label][-1]
@@ -212,7 +224,7 @@ def at_most(checkpoints, key, value):
 def against_time(paper):
     """SparseSCVB0 compared with SCVB0 after the same seconds, and after the same passes; abstracts replace PubMed."""
     large = paper.section == "against_time_arxiv"
-    corpus, out = run_against_time(paper, paper.section.removeprefix("against_time_"))
+    corpus, out = run_against_time(paper, paper.section.removeprefix("against_time_"), CONTESTANTS)
     budget, words = paper.size("budget"), corpus.partition(",")[0]
     for other, key in ((NARROW, "seconds"), ("SCVB0, vectors", "seconds"), ("SCVB0, vectors", "passes")):
         end = min(out[label][-1][key] for label in ("SparseSCVB0", other))
@@ -234,6 +246,26 @@ def against_time(paper):
                         published[score] if key == "seconds" else NOT_THERE, f"{text}; gain {gain:.3f} ± {error:.3f}",
                         verdict, where=figure, kind="claim" if key == "seconds" else "ablation", corpus=corpus,
                         why=reason(score, verdict, better), gain=gain, error=error)  # fmt: skip
+
+
+def svi(paper):
+    """SparseSCVB0 compared with stochastic variational inference after the same seconds."""
+    contestants = {"SparseSCVB0": {"sampler": "mhw"}, "SVI": {}}
+    corpus, out = run_against_time(paper, paper.section.removeprefix("svi_"), contestants)
+    ours, theirs = (out[label][-1] for label in contestants)
+    large = paper.section == "svi_arxiv"
+    gains = {"nats": moments(ours["parts"] - theirs["parts"]),
+             "umass": (ours["umass"] - theirs["umass"], np.hypot(ours["error"], theirs["error"]))}  # fmt: skip
+    for score, what, figure in (("nats", "Held-out likelihood", "Figure 3"),
+                                ("umass", "Coherence (UMass)", "Figure 2")):  # fmt: skip
+        gain, error = gains[score]
+        better = large or score == "umass"
+        points = ", ".join(f"{label} {out[label][-1][score]:.3f} ({out[label][-1]['passes']} passes)" for label in out)
+        published = {"umass": "higher", "nats": "better on large corpora" if large else "similar on small ones"}
+        paper.claim(f"{what} {'better than' if better else 'as good as'} SVI, {corpus.partition(',')[0]}, "
+                    f"{paper.size('budget')} s", published[score], f"{points}; gain {gain:.3f} ± {error:.3f}",
+                    judge(gain, error) if better else bool(gain >= -2 * error), where=figure, corpus=corpus, gain=gain,
+                    error=error)  # fmt: skip
 
 
 def reason(score, verdict, better):
@@ -508,7 +540,7 @@ def main():
     paper = Paper(NAME, __doc__, SIZES)
     paper.run(ten_thousand, data_sets, time_of_a_token, threshold, exact_counts, samples, skip_gram_time,
               skip_gram_coherence, skip_gram_same_time, topics_shown, against_time_nips=against_time,
-              against_time_arxiv=against_time)  # fmt: skip
+              against_time_arxiv=against_time, svi_nips=svi, svi_arxiv=svi)  # fmt: skip
 
 
 if __name__ == "__main__":
