@@ -260,12 +260,14 @@ def svi(paper):
                                 ("umass", "Coherence (UMass)", "Figure 2")):  # fmt: skip
         gain, error = gains[score]
         better = large or score == "umass"
+        verdict = judge(gain, error) if better else bool(gain >= -2 * error)
         points = ", ".join(f"{label} {out[label][-1][score]:.3f} ({out[label][-1]['passes']} passes)" for label in out)
         published = {"umass": "higher", "nats": "better on large corpora" if large else "similar on small ones"}
         paper.claim(f"{what} {'better than' if better else 'as good as'} SVI, {corpus.partition(',')[0]}, "
                     f"{paper.size('budget')} s", published[score], f"{points}; gain {gain:.3f} ± {error:.3f}",
-                    judge(gain, error) if better else bool(gain >= -2 * error), where=figure, corpus=corpus, gain=gain,
-                    error=error)  # fmt: skip
+                    verdict, where=figure, corpus=corpus, gain=gain, error=error,
+                    why=because(verdict, "SVI is ahead by UMass, and its topics repeat no more words"
+                                if score == "umass" else "SVI is ahead"))  # fmt: skip
 
 
 def reason(score, verdict, better):
