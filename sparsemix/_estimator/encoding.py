@@ -17,8 +17,9 @@ from scipy import sparse
 from sparsemix._estimator.input.forms import csr_of
 
 PACKAGE = __package__.partition(".")[0]
-# Names of the classes of fitted state.
-HOLDS_STATE = re.compile(rf"{PACKAGE}\.(_(models|stats|rows|heuristics|engine)\.[\w.]+:\w+|[\w.]+:Fitted\w+)$")
+# Packages whose classes fitted state is made of. Objects of other ones, such as blocks, may open files when loaded.
+STATE = "_engine|_heuristics|_models|_rows|_stats|clusters|mixture|skipgram|topics"
+HOLDS_STATE = re.compile(rf"{PACKAGE}\.({STATE})[.:][\w.:]+")
 # Classes that files may name by the module they were in.
 MOVED = {
     f"{PACKAGE}._engine.documents:DocumentMemory": f"{PACKAGE}._rows.documents",
@@ -120,7 +121,7 @@ class Decoder:
 
     def _found(self, name):
         """The class or function of this name."""
-        if self._only_state and not HOLDS_STATE.match(name):
+        if self._only_state and not HOLDS_STATE.fullmatch(name):
             raise ValueError(f"the saved state holds {name!r}, an unknown type; it is damaged or from another version")
         return found(name)
 

@@ -1,5 +1,7 @@
 """What files and trackers of experiments see of an estimator: plain arrays of one class, and no estimator within it."""
 
+import pickle
+
 import numpy as np
 import pytest
 import row_cases
@@ -39,6 +41,23 @@ def test_skops_needs_to_trust_only_the_class(case):
     assert_same_bits(est, twin, rows)
     if case.can("partial_fit"):
         assert_same_bits(est.partial_fit(rows[20:]), twin.partial_fit(rows[20:]), rows)
+
+
+STREAMS = [case for case in CASES if case.can("partial_fit")]
+
+
+@over(STREAMS)
+def test_a_stream_of_default_settings_comes_back(case):
+    """A fit may hold less than a stream, and its settings less than the defaults, such as an automatic prior."""
+    defaults = {"random_state": 0} if case.has("random_state") else {}
+    required = {name: case.estimator.get_params()[name] for name in ("n_components",) if case.has(name)}
+    est = type(case.estimator)(**required, **defaults)
+    rows = case.data.rows
+    for block in (rows[:20], rows[20:]):
+        est.partial_fit(block)
+        twin = pickle.loads(pickle.dumps(est))
+        assert_same_bits(est, twin, rows)
+    assert_same_bits(est.partial_fit(rows), twin.partial_fit(rows), rows)
 
 
 @pytest.fixture
