@@ -285,10 +285,16 @@ def read_vocabulary(path: FilePath) -> Array:
     ['sparse', 'topic']
     """
     with open_packed(Path(path)) as file:
-        content = file.read(LARGEST_VOCABULARY)
+        content = in_utf8(file).read(LARGEST_VOCABULARY)
     if len(content) == LARGEST_VOCABULARY:
         raise ValueError(f"{path} has more than {LARGEST_VOCABULARY:,} bytes; give a file with one word per line.")
-    text = content.decode("utf-8-sig", errors="replace")
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise ValueError(
+            f"{path}, line {line}: the word is not in UTF-8; read the file in its encoding, and give its words"
+        ) from None
     return np.array([line.strip() for line in text.rstrip().split("\n")] if text.strip() else [], dtype=str)
 
 

@@ -1,5 +1,6 @@
 """Predictions of fitted topic models for documents, and properties of their topics."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -272,6 +273,8 @@ class TopicPredictMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             feature_names = getattr(self, "feature_names_in_", None)
         if hasattr(feature_names, "get_feature_names_out"):
             feature_names = feature_names.get_feature_names_out()
+        if isinstance(feature_names, Mapping):  # a dictionary of gensim, by numbers
+            feature_names = [feature_names.get(column) for column in range(self.n_features_in_)]
         if feature_names is None:
             feature_names = [f"column {v}" for v in range(self.n_features_in_)]
         feature_names = np.asarray(feature_names, dtype=object)

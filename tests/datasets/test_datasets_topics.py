@@ -147,6 +147,16 @@ def test_ends_of_lines_and_of_the_file_do_not_matter(tmp_path, lines):
     np.testing.assert_array_equal(datasets.load_bag_of_words(write_bag(tmp_path, lines=lines)).data.toarray(), COUNTS)
 
 
+def test_words_in_other_encodings_are_read_or_named(tmp_path):
+    path = write_bag(tmp_path)
+    place = tmp_path / "vocab.tiny.txt"
+    place.write_text("\n".join(WORDS), encoding="utf-16")
+    assert datasets.load_bag_of_words(path).feature_names.tolist() == WORDS
+    place.write_bytes("eins\nzwei\nmeß\n".encode("latin-1"))
+    with pytest.raises(ValueError, match=r"vocab\.tiny\.txt, line 3: the word is not in UTF-8; .* give its words"):
+        datasets.load_bag_of_words(path)
+
+
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
 def test_a_byte_order_mark_is_no_number(tmp_path, encoding):
     path = write_bag(tmp_path, packed=False)

@@ -264,10 +264,13 @@ def test_forms_of_gensim_and_files_are_refused_with_what_reads_them(tmp_path):
     stored = corpora.MmCorpus(str(tmp_path / "bags.mm"))
     np.savez(tmp_path / "rows.npz", counts=A)
     cases = [
-        (bags, r"give gensim\.matutils\.corpus2csc\(X, n_words\)\.T"),
+        (bags, r"give counts, gensim\.matutils\.corpus2csc\(X, n_words\)\.T"),
         (stored, r"give gensim\.matutils\.corpus2csc\(X, num_terms=X\.num_terms\)\.T"),
         (np.load(tmp_path / "rows.npz"), r"give one of its arrays, X\[name\]"),
         (tmp_path / "rows.npz", "give the rows in its file, read by the package of its format"),
+        (bags[:1], r"X has pairs of numbers; give counts, gensim"),  # of equal lengths
+        ([[], *bags], r"X has pairs of numbers; give counts, gensim"),
+        (blocks.from_arrays(A), r"give blocks\.fit\(estimator, X\)"),
         ([1, [2, 3]], "give rows of the same length"),
     ]
     for X, remedy in cases:
@@ -275,6 +278,20 @@ def test_forms_of_gensim_and_files_are_refused_with_what_reads_them(tmp_path):
             SparseLDA(2).fit(X)
     for found in (matutils.corpus2csc(bags, 6).T, matutils.corpus2csc(stored, num_terms=stored.num_terms).T):
         np.testing.assert_array_equal(found.toarray(), A)
+
+
+def test_a_batch_of_arrow_with_missing_values_is_read():
+    pa = pytest.importorskip("pyarrow")
+    columns = {"a": pa.array([1.0, None, 3.0] * 4), "b": pa.array([None, 2, 3] * 4)}
+    found, expected = (make(columns) for make in (pa.record_batch, pa.table))
+    means = [SparseGaussianMixture(2, random_state=0).fit(X).means_ for X in (found, expected)]
+    np.testing.assert_array_equal(*means)
+
+
+def test_masked_records_are_refused_in_one_sentence():
+    X = np.ma.zeros(5, dtype=[("a", "f8"), ("b", "i4")])
+    with pytest.raises(TypeError, match=r"give numpy\.lib\.recfunctions\.structured_to_unstructured"):
+        SparseGaussianMixture(2).fit(X)
 
 
 @pytest.mark.filterwarnings("ignore")  # anndata under a later pandas

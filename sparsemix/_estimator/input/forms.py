@@ -52,7 +52,8 @@ REMEDIES_OF_OBJECTS = {
     "__fspath__": "the rows in its file, read by the package of its format",
     "mod": "the matrix of one of its parts, such as {0}.mod['rna'].X",
     "data_vars": "one of its arrays, {0}[name]",
-    "create_group": "one of its arrays, {0}[name]",
+    "create_group": "one of its arrays, {0}[name]; blocks.from_h5ad and blocks.from_zarr read the groups of AnnData",
+    "portable": "blocks.fit(estimator, {0})",
     "compute": "{0}.compute()",
     "to_pandas": "{0}.to_pandas()",
     "__arrow_c_stream__": "pyarrow.table({0})",
@@ -112,11 +113,13 @@ def check_container(X, name="X"):
         raise TypeError(f"{name} is a {kind}, whose rows can be read once only; give list({name})")
     if isinstance(X, (list, tuple)) and X and isinstance(X[0], Mapping):
         raise TypeError(
-            f"row 0 of {name} is a {type(X[0]).__name__}; make a table of such rows with "
-            f"sklearn.feature_extraction.DictVectorizer().fit_transform({name}) or pandas.DataFrame({name})"
+            f"row 0 of {name} is a {type(X[0]).__name__}; make a table of them with pandas.DataFrame({name}), or of "
+            f"counts with sklearn.feature_extraction.DictVectorizer().fit_transform({name})"
         )
     if odd:
         raise TypeError(f"{name} has the type {kind}, which is no array; give its numbers as an array")
+    if isinstance(X, list) and is_bag(next((row for row in X if isinstance(row, list) and row), None)):
+        raise ValueError(f"{name} has pairs of numbers; give counts, gensim.matutils.corpus2csc({name}, n_words).T")
     if isinstance(X, (list, tuple)) and X and hasattr(type(X[0]), "__getitem__"):
         check_container(X[0], f"{name}[0]")
 
@@ -189,7 +192,7 @@ def floats_of(X, name):
 
 def array_numbers(X, name, line="row"):
     """An array-like as an array of numbers; ``line`` names its first axis in messages."""
-    if np.ma.isMaskedArray(X) and np.ma.getmaskarray(X).any():
+    if np.ma.isMaskedArray(X) and not X.dtype.names and np.ma.getmaskarray(X).any():
         place = place_of(np.argwhere(np.ma.getmaskarray(X))[0], line)
         raise ValueError(f"{name} is masked in {place} and has no number there; fill it, or remove the row")
     try:
@@ -198,9 +201,8 @@ def array_numbers(X, name, line="row"):
         raise
     except Exception as error:
         if isinstance(error, ValueError) and isinstance(X, Sequence):
-            remedy = f"gensim.matutils.corpus2csc({name}, n_words).T" if is_bag(X) else "rows of the same length"
             raise ValueError(
-                f"{name} has rows of different lengths, so it is not an array of numbers; give {remedy}"
+                f"{name} has rows of different lengths, so it is not an array of numbers; give rows of the same length"
             ) from None
         raise TypeError(
             f"{name} has the type {type(X).__name__} and does not convert to an array ({error}); give its numbers "
@@ -248,9 +250,9 @@ def parsed(array, name, line):
         raise
 
 
-def is_bag(X):
-    """Whether these are documents as gensim has them: lists of pairs of a word's number and its count."""
-    return all(isinstance(row, list) and all(isinstance(pair, tuple) and len(pair) == 2 for pair in row) for row in X)
+def is_bag(row):
+    """Whether this is a document as gensim has it: pairs of a word's number and its count."""
+    return row is not None and all(isinstance(pair, tuple) and len(pair) == 2 for pair in row)
 
 
 def stacking(name):
@@ -325,6 +327,8 @@ def column_numbers(column):
     dtype = getattr(column, "dtype", None)
     if hasattr(dtype, "numpy_dtype") and dtype.kind in "biuf":  # nullable, or Arrow's
         return column.to_numpy(dtype=np.float64 if column.isna().any() else dtype.numpy_dtype, na_value=np.nan)
+    if hasattr(column, "null_count") and hasattr(column, "buffers"):  # an array of Arrow, not a chunked one
+        return column.to_numpy(zero_copy_only=False)
     return column.to_numpy()
 
 

@@ -139,6 +139,10 @@ class TableBlocks(Blocks):
             types = needed("pyarrow").types
             for name, kind in zip(table.column_names, table.schema.types, strict=True):
                 if not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)):
+                    if hasattr(kind, "value_type"):
+                        raise ValueError(
+                            f"{self._path} has lists next to other columns; give columns=[{name!r}] alone"
+                        )
                     raise ValueError(
                         f"{self._path} has no numbers in the column {name!r}, which is of type {kind}; choose others "
                         "by columns"
