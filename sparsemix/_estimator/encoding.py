@@ -18,8 +18,9 @@ from sparsemix._estimator.input.forms import csr_of
 
 PACKAGE = __package__.partition(".")[0]
 # Packages whose classes fitted state is made of. Objects of other ones, such as blocks, may open files when loaded.
-STATE = "_engine|_heuristics|_models|_rows|_stats|clusters|mixture|skipgram|topics"
-HOLDS_STATE = re.compile(rf"{PACKAGE}\.({STATE})[.:][\w.:]+")
+HOLDS_STATE = re.compile(
+    rf"{PACKAGE}\.(_engine|_heuristics|_models|_rows|_stats|clusters|mixture|skipgram|topics)[.:][\w.:]+"
+)
 # Classes that files may name by the module they were in.
 MOVED = {
     f"{PACKAGE}._engine.documents:DocumentMemory": f"{PACKAGE}._rows.documents",
