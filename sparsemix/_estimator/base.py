@@ -16,8 +16,6 @@ from sparsemix._version import SITE, __version__
 
 # Keys of a saved state: the version that saved it, the names of its attributes, an encoded attribute and its form.
 VERSION, NAMES, ENCODED, FORM = "_sparsemix_version", "_sparsemix_names", "__sparsemix__", "form"
-# Attributes of fitted state, which files hold as plain arrays: a reader needs to trust the estimator's class alone.
-STATE = "_fitted", "_samples", "_row_state", "_first_documents"
 
 
 class SparsemixEstimator(CallbackSupportMixin, BaseEstimator):
@@ -61,11 +59,13 @@ class SparsemixEstimator(CallbackSupportMixin, BaseEstimator):
         self._share()
         encoder = Encoder()  # one, for what samples and the fitted state share
 
-        def saved(value):
+        def saved(name, value):
+            if not is_fitted_state(name, value):
+                return value
             code = encoder.encode(value)
             return {ENCODED: code, FORM: checksum(code)}
 
-        state = {name: saved(value) if name in STATE else value for name, value in super().__getstate__().items()}
+        state = {name: saved(name, value) for name, value in super().__getstate__().items()}
         return {**state, NAMES: sorted(state), VERSION: __version__}
 
     def __copy__(self):
@@ -124,6 +124,15 @@ class SparsemixEstimator(CallbackSupportMixin, BaseEstimator):
             vars(self).clear()
             vars(self).update(before | callbacks)
             raise
+
+
+def is_fitted_state(name, value):
+    """Whether an attribute is private and of this package, or a list of such objects: files hold it as plain arrays.
+
+    So a reader of skops needs to trust the estimator's class alone.
+    """
+    first = value[0] if isinstance(value, list) and value else value
+    return name.startswith("_") and type(first).__module__.partition(".")[0] == __package__.partition(".")[0]
 
 
 def published(getter):

@@ -2,6 +2,7 @@
 
 import pickle
 
+import joblib
 import numpy as np
 import pytest
 import row_cases
@@ -58,6 +59,36 @@ def test_a_stream_of_default_settings_comes_back(case):
         twin = pickle.loads(pickle.dumps(est))
         assert_same_bits(est, twin, rows)
     assert_same_bits(est.partial_fit(rows), twin.partial_fit(rows), rows)
+
+
+def test_what_a_forgetting_stream_remembers_is_plain():
+    io = pytest.importorskip("skops.io")
+    est = SparseGaussianMixture(4, step_size=("half_life", 150), random_state=0)
+    for block in (row_cases.CLOUDS[:100], row_cases.CLOUDS[100:]):
+        est.partial_fit(block)
+    saved = io.dumps(est)
+    (trusted,) = io.get_untrusted_types(data=saved)
+    twin = io.loads(saved, trusted=[trusted])
+    assert_same_bits(est.partial_fit(row_cases.CLOUDS), twin.partial_fit(row_cases.CLOUDS), row_cases.CLOUDS)
+
+
+@over(STREAMS)
+def test_a_stream_continues_from_read_only_memory_maps(case, tmp_path):
+    """joblib sends large models to workers as such maps."""
+    rows, est = case.data.rows, case.fitted()
+    joblib.dump(est, tmp_path / "model.joblib")
+    twin = joblib.load(tmp_path / "model.joblib", mmap_mode="r")
+    for block in (rows[:20], rows[20:]):
+        assert_same_bits(est.partial_fit(block), twin.partial_fit(block), rows)
+
+
+@pytest.mark.parametrize("covariance_type", ["full", "tied", "diag", "spherical"])
+def test_components_open_in_a_read_only_memory_map(covariance_type, tmp_path):
+    X = np.random.default_rng(0).normal(size=(300, 4))
+    est = SparseGaussianMixture(4, covariance_type=covariance_type, random_state=0).fit(X)
+    joblib.dump(est, tmp_path / "model.joblib")
+    twin = joblib.load(tmp_path / "model.joblib", mmap_mode="r")
+    assert_same_bits(est.partial_fit(X[:20] + 40), twin.partial_fit(X[:20] + 40), X)
 
 
 @pytest.fixture

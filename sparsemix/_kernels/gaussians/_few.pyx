@@ -64,8 +64,10 @@ cdef class FewGaussians:
     cdef int d, shape, shared  # columns that share a variance
     cdef Py_ssize_t size
     cdef double kappa, dof, usual, concentration, log_normalizer
-    cdef double[::1] mean, scale, floor, posterior, covariance, means, work
-    cdef double[:, ::1] whitening, square, rows
+    cdef const double[::1] mean, scale, floor  # of models that may be read-only memory maps
+    cdef const double[:, ::1] whitening
+    cdef double[::1] posterior, covariance, means, work
+    cdef double[:, ::1] square, rows
     # of the halves of a component, and of the whole
     cdef double[::1] counts, constants, evidences
     cdef double[:, ::1] firsts, seconds, factors, offsets
