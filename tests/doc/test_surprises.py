@@ -23,8 +23,8 @@ unconverged = pytest.mark.filterwarnings("ignore::sklearn.exceptions.Convergence
 
 def test_every_row_names_the_test_or_the_script_that_shows_it():
     page = PAGE.read_text(encoding="utf-8")
-    rows = re.findall(r"^   \* - (?!You use$)", page, re.M)
-    names = re.findall(r"^       \.\. shown by ([\w, ]+)$", page, re.M)
+    rows = re.findall(r"^(?!\.\.)\S.*\n   (?=\S)", page, re.M)
+    names = re.findall(r"^   \.\. shown by ([\w, ]+)$", page, re.M)
     shown = {name for each in names for name in each.split(", ")}
     scripts = {path.stem for path in (ROOT / "findings").glob("*.sh")}
     tests = {name for path in (ROOT / "tests" / "doc").glob("*.py") for name in
