@@ -12,6 +12,7 @@ from numpy.lib.recfunctions import structured_to_unstructured
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.feature_extraction.text import CountVectorizer
 from test_wrong_input import refused
 
 from sparsemix import (
@@ -278,6 +279,15 @@ def test_forms_of_gensim_and_files_are_refused_with_what_reads_them(tmp_path):
             SparseLDA(2).fit(X)
     for found in (matutils.corpus2csc(bags, 6).T, matutils.corpus2csc(stored, num_terms=stored.num_terms).T):
         np.testing.assert_array_equal(found.toarray(), A)
+
+
+def test_lists_of_words_are_refused_with_what_counts_them():
+    texts = [["apples", "pears"], ["pears", "plums", "figs"]]
+    with pytest.raises(ValueError, match=r"row 0 of X holds the text 'apples'.*CountVectorizer\(analyzer=list\)"):
+        SparseLDA(2).fit(texts)
+    with pytest.raises(ValueError, match=r"row 0 of X holds the text 'apples pears'.*CountVectorizer\(\)"):
+        SparseLDA(2).fit([" ".join(words) for words in texts])
+    assert CountVectorizer(analyzer=list).fit_transform(texts).sum(axis=1).ravel().tolist() == [[2, 3]]
 
 
 def test_a_batch_of_arrow_with_missing_values_is_read():

@@ -484,8 +484,11 @@ def texts_named(estimator, X):
         row, text = found
         where = "X is" if row is None else f"row {row} of X holds"
         shown = repr(text[:QUOTED]) + ("..." if len(text) > QUOTED else "")
-        name = type(estimator).__name__
-        raise ValueError(f"{where} the text {shown}, and {name} takes {estimator._takes}") from error
+        name, takes = type(estimator).__name__, estimator._takes
+        words = X[row] if row is not None and isinstance(X, list) else None
+        if isinstance(words, list) and all(isinstance(word, str) for word in words):
+            takes = takes.replace("CountVectorizer()", "CountVectorizer(analyzer=list)")
+        raise ValueError(f"{where} the text {shown}, and {name} takes {takes}") from error
 
 
 def first_text(X):
