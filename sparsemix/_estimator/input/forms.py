@@ -190,13 +190,10 @@ def floats_of(X, name):
         return numbers_of(X, name).astype(np.float64, copy=False)
 
 
-def array_numbers(X, name, line="row"):
-    """An array-like as an array of numbers; ``line`` names its first axis in messages."""
-    if np.ma.isMaskedArray(X) and not X.dtype.names and np.ma.getmaskarray(X).any():
-        place = place_of(np.argwhere(np.ma.getmaskarray(X))[0], line)
-        raise ValueError(f"{name} is masked in {place} and has no number there; fill it, or remove the row")
+def converted(X, name):
+    """An array of what NumPy converts."""
     try:
-        array = np.asarray(X)
+        return np.asarray(X)
     except MemoryError:
         raise
     except Exception as error:
@@ -208,6 +205,14 @@ def array_numbers(X, name, line="row"):
             f"{name} has the type {type(X).__name__} and does not convert to an array ({error}); give its numbers "
             "as an array"
         ) from error
+
+
+def array_numbers(X, name, line="row"):
+    """An array-like as an array of numbers; ``line`` names its first axis in messages."""
+    if np.ma.isMaskedArray(X) and not X.dtype.names and np.ma.getmaskarray(X).any():
+        place = place_of(np.argwhere(np.ma.getmaskarray(X))[0], line)
+        raise ValueError(f"{name} is masked in {place} and has no number there; fill it, or remove the row")
+    array = X if type(X) is np.ndarray else converted(X, name)  # an exception of a signal would be taken for X's
     if array.dtype.kind in "biuf":
         return array
     if array.dtype.kind == "c":
