@@ -25,6 +25,8 @@ from _results import RecordError  # noqa: E402
 
 # A directive on a page, its file of results and its indented lines.
 DIRECTIVE = re.compile(r"^\.\. results:: (\S+)\n((?:[ ]+.*\n|\n)*)", re.MULTILINE)
+EXTENSION = BENCHMARKS.parent / "doc" / "_extensions" / "results.py"  # needs Sphinx
+MOST_ROWS = int(re.search(r"^MOST_ROWS = (\d+)", EXTENSION.read_text(encoding="utf-8"), re.MULTILINE)[1])
 COLUMNS = ["estimator", "nats = {scores.nats:.2f}"]
 
 
@@ -158,8 +160,11 @@ def test_pages_and_results_agree():
     pages = {path.name: path.read_text(encoding="utf-8") for path in BENCHMARKS.parent.glob("doc/**/*.rst")}
     asked = [(page, *found) for page, text in pages.items() for found in DIRECTIVE.findall(text)]
     for page, name, body in asked:
-        cells = _tables.make(_results.read(name), [line for line in body.splitlines() if line.strip()[:1] != ":"]).cells
+        table = _tables.make(_results.read(name), [line for line in body.splitlines() if line.strip()[:1] != ":"])
+        cells = table.cells
         assert not [heading for heading in cells if not cells[heading].any()], (page, name)
+        long = len(cells) > MOST_ROWS and len(cells.columns) > table.n_words
+        assert long == (":plot:" in body), (page, name, body)
     curves = re.findall(r"^ *\.\. results-curves:: (\S+)", "\n".join(pages.values()), re.MULTILINE)
     kept, of_readme = ({path.stem for path in folder.glob("*.jsonl")} for folder in (_results.FOLDER, readme.KEPT))
     assert {name for _, name, _ in asked}.union(curves) - {f"readme/{name}" for name in of_readme} == kept
