@@ -72,7 +72,7 @@ def assert_close(first, second, rtol):
 
 
 def leaves(value):
-    """All that stands in dicts, lists and tuples."""
+    """The values in nested dicts, lists and tuples."""
     if isinstance(value, (dict, list, tuple)):
         for part in value.values() if isinstance(value, dict) else value:
             yield from leaves(part)

@@ -221,6 +221,25 @@ def at_most(checkpoints, key, value):
     return [point for point in checkpoints if point[key] <= value + 1e-9][-1:] or checkpoints[:1]
 
 
+def compared(ours, theirs, other, large):
+    """For each score of two checkpoints: its name, the claim, what the paper says, the figure, and what was found."""
+    gains = {"nats": moments(ours["parts"] - theirs["parts"]),
+             "umass": (ours["umass"] - theirs["umass"], np.hypot(ours["error"], theirs["error"]))}  # fmt: skip
+    published = {"umass": "higher", "nats": "better on large corpora" if large else "similar on small ones"}
+    for score, what, figure in (("nats", "Held-out likelihood", "Figure 3"),
+                                ("umass", "Coherence (UMass)", "Figure 2")):  # fmt: skip
+        gain, error = gains[score]
+        better = large or score == "umass"
+        claim = f"{what} {'better than' if better else 'as good as'} {other}"
+        verdict = judge(gain, error) if better else bool(gain >= -2 * error)
+        yield score, claim, published[score], figure, gain, error, verdict
+
+
+def listed_points(points, score):
+    """The scores of checkpoints as text."""
+    return ", ".join(f"{label} {point[score]:.3f} ({point['passes']} passes)" for label, point in points.items())
+
+
 def against_time(paper):
     """SparseSCVB0 compared with SCVB0 after the same seconds, and after the same passes; abstracts replace PubMed."""
     large = paper.section == "against_time_arxiv"
@@ -229,43 +248,25 @@ def against_time(paper):
     for other, key in ((NARROW, "seconds"), ("SCVB0, vectors", "seconds"), ("SCVB0, vectors", "passes")):
         end = min(out[label][-1][key] for label in ("SparseSCVB0", other))
         points = {label: at_most(out[label], key, end)[0] for label in ("SparseSCVB0", other, "ours, exact")}
-        ours, theirs = points["SparseSCVB0"], points[other]
         where = f"{budget} s" if key == "seconds" else "equal passes"
-        differences = ours["parts"] - theirs["parts"]
-        gains = {"nats": moments(differences),
-                 "umass": (ours["umass"] - theirs["umass"], np.hypot(ours["error"], theirs["error"]))}  # fmt: skip
-        for score, what, figure in (("nats", "Held-out likelihood", "Figure 3"),
-                                    ("umass", "Coherence (UMass)", "Figure 2")):  # fmt: skip
-            gain, error = gains[score]
-            better = large or score == "umass"
-            verdict = judge(gain, error) if better else bool(gain >= -2 * error)
-            text = ", ".join(f"{label} {point[score]:.3f} ({point['passes']} passes)" for label, point in points.items()
-                             )  # fmt: skip
-            published = {"umass": "higher", "nats": "better on large corpora" if large else "similar on small ones"}
-            paper.claim(f"{what} {'better than' if better else 'as good as'} {other}, {words}, {where}",
-                        published[score] if key == "seconds" else NOT_THERE, f"{text}; gain {gain:.3f} ± {error:.3f}",
-                        verdict, where=figure, kind="claim" if key == "seconds" else "ablation", corpus=corpus,
-                        why=reason(score, verdict, better), gain=gain, error=error)  # fmt: skip
+        found = compared(points["SparseSCVB0"], points[other], other, large)
+        for score, claim, published, figure, gain, error, verdict in found:
+            paper.claim(f"{claim}, {words}, {where}", published if key == "seconds" else NOT_THERE,
+                        f"{listed_points(points, score)}; gain {gain:.3f} ± {error:.3f}", verdict, where=figure,
+                        kind="claim" if key == "seconds" else "ablation", corpus=corpus,
+                        why=reason(score, verdict, large or score == "umass"), gain=gain, error=error)  # fmt: skip
 
 
 def svi(paper):
     """SparseSCVB0 compared with stochastic variational inference after the same seconds."""
     contestants = {"SparseSCVB0": {"sampler": "mhw"}, "SVI": {}}
     corpus, out = run_against_time(paper, paper.section.removeprefix("svi_"), contestants)
-    ours, theirs = (out[label][-1] for label in contestants)
-    large = paper.section == "svi_arxiv"
-    gains = {"nats": moments(ours["parts"] - theirs["parts"]),
-             "umass": (ours["umass"] - theirs["umass"], np.hypot(ours["error"], theirs["error"]))}  # fmt: skip
-    for score, what, figure in (("nats", "Held-out likelihood", "Figure 3"),
-                                ("umass", "Coherence (UMass)", "Figure 2")):  # fmt: skip
-        gain, error = gains[score]
-        better = large or score == "umass"
-        verdict = judge(gain, error) if better else bool(gain >= -2 * error)
-        points = ", ".join(f"{label} {out[label][-1][score]:.3f} ({out[label][-1]['passes']} passes)" for label in out)
-        published = {"umass": "higher", "nats": "better on large corpora" if large else "similar on small ones"}
-        paper.claim(f"{what} {'better than' if better else 'as good as'} SVI, {corpus.partition(',')[0]}, "
-                    f"{paper.size('budget')} s", published[score], f"{points}; gain {gain:.3f} ± {error:.3f}",
-                    verdict, where=figure, corpus=corpus, gain=gain, error=error,
+    points = {label: out[label][-1] for label in contestants}
+    found = compared(*points.values(), "SVI", paper.section == "svi_arxiv")
+    for score, claim, published, figure, gain, error, verdict in found:
+        paper.claim(f"{claim}, {corpus.partition(',')[0]}, {paper.size('budget')} s", published,
+                    f"{listed_points(points, score)}; gain {gain:.3f} ± {error:.3f}", verdict, where=figure,
+                    corpus=corpus, gain=gain, error=error,
                     why=because(verdict, "SVI is ahead by UMass, and its topics repeat no more words"
                                 if score == "umass" else "SVI is ahead"))  # fmt: skip
 

@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from sparsemix._compat import CallbackSupportMixin
-from sparsemix._estimator.encoding import Decoder, Encoder, checksum
+from sparsemix._estimator.encoding import PACKAGE, Decoder, Encoder, checksum
 from sparsemix._estimator.input.forms import NUMBERS
 from sparsemix._estimator.parameters import Parameters, check_parameters
 from sparsemix._version import SITE, __version__
@@ -132,7 +132,7 @@ def is_fitted_state(name, value):
     So a reader of skops needs to trust the estimator's class alone.
     """
     first = value[0] if isinstance(value, list) and value else value
-    return name.startswith("_") and type(first).__module__.partition(".")[0] == __package__.partition(".")[0]
+    return name.startswith("_") and type(first).__module__.partition(".")[0] == PACKAGE
 
 
 def published(getter):

@@ -177,7 +177,6 @@ class SparseLDA(TopicPredictMixin, Additive):
         "doc_update_tol": [Interval(numbers.Real, 0.0, None, closed="left")],
     }
 
-
     def __init__(
         self,
         n_components: int = 10,
