@@ -16,6 +16,7 @@ PLACES = {
         "MixtureRegressor",
         "SparseBernoulliMixture",
         "SparseGaussianMixture",
+        "SparseMixedMixture",
         "SparseMultinomialMixture",
         "SparseVonMisesFisherMixture",
     ],
@@ -44,6 +45,7 @@ if TYPE_CHECKING:  # after a __getattr__ a checker would accept every misspelled
     from sparsemix.mixture import MixtureRegressor as MixtureRegressor
     from sparsemix.mixture import SparseBernoulliMixture as SparseBernoulliMixture
     from sparsemix.mixture import SparseGaussianMixture as SparseGaussianMixture
+    from sparsemix.mixture import SparseMixedMixture as SparseMixedMixture
     from sparsemix.mixture import SparseMultinomialMixture as SparseMultinomialMixture
     from sparsemix.mixture import SparseVonMisesFisherMixture as SparseVonMisesFisherMixture
     from sparsemix.skipgram import SkipGramTopicModel as SkipGramTopicModel

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 import cluster_cases
 import flag_cases
+import mixed_cases
 import mixture_cases
 import numpy as np
 import pytest
@@ -29,6 +30,7 @@ from sparsemix import (
     SparseGaussianMixture,
     SparseHDP,
     SparseLDA,
+    SparseMixedMixture,
     SparseMultinomialMixture,
     SparseSCVB0LDA,
     SparseVonMisesFisherMixture,
@@ -64,6 +66,7 @@ class Data:
     sizes: dict
     kind: str
     readable: frozenset = frozenset()  # of ``later``, what predictions accept
+    categories: tuple = ()  # columns of points that hold categories, all of which a fit must see
 
     @property
     def sparse(self):
@@ -105,6 +108,10 @@ ROWS = Data(CLOUDS, np.tile(CLOUDS, (3, 1)) + _noise, row_cases.BAD_CALLS, row_c
 FLAGS = Data(
     flag_cases.X, (_many > 0).astype(np.int64), flag_cases.BAD_CALLS, flag_cases.LATER, flag_cases.SIZES, "flags"
 )
+MIXED = Data(
+    mixed_cases.X, np.tile(mixed_cases.X, (3, 1)) + np.pad(_noise, [(0, 0), (0, 2)]), mixed_cases.BAD_CALLS,
+    mixed_cases.LATER, mixed_cases.SIZES, "points", categories=(2,),
+)  # fmt: skip
 _refused = sequence_cases.BAD | sequence_cases.WEIGHTS
 SEQUENCES = Data(
     sequence_cases.X, sequence_cases.MANY, _refused, _refused | sequence_cases.UNKNOWN, sequence_cases.SIZES, "words"
@@ -229,6 +236,12 @@ def bernoulli(name, **params):
     return Case(name, SparseBernoulliMixture(K, **(defaults | params)), FLAGS, LinearMixture)
 
 
+def mixed(name, **params):
+    defaults = {"n_nonzero": 2, "max_iter": 3, "tol": 0.0, "batch_size": 50, "random_state": 0}
+    defaults |= {"columns": mixed_cases.COLUMNS, "handle_unknown": "ignore"}
+    return Case(name, SparseMixedMixture(3, **(defaults | params)), MIXED, LinearMixture)
+
+
 # Priors of topics over words: a sparse and a dense table.
 SEEDS, EXCLUDES = WordPrior(seeds={"first": [0]}), WordPrior(exclude={0: [0]}, word_prior=0.1)
 
@@ -340,6 +353,11 @@ CASES = [
     bernoulli("flags em", inference="em", learning_method="batch", init_params="random"),
     bernoulli("flags candidates", candidates=2, inference="em"),
     bernoulli("flags online", learning_method="online", n_nonzero=None, init_params="random_from_data", beta_prior=1.0),
+    mixed("mixed", init_params="random_from_data"),
+    mixed("mixed vb", inference="vb", learning_method="batch", init_params="random"),
+    mixed("mixed candidates", candidates=2, inference="vb"),
+    mixed("mixed seeds"),
+    mixed("mixed full", learning_method="online", n_nonzero=None, columns=mixed_cases.GROUPS),
     lda("lda"),
     lda("lda priors", learning_method="batch", init_params="random", n_nonzero=None, doc_topic_prior="learned"),
     lda("lda online", learning_method="online", init_params="bregman"),

@@ -6,6 +6,7 @@ import reference
 from sparsemix import (
     SparseBernoulliMixture,
     SparseGaussianMixture,
+    SparseMixedMixture,
     SparseMultinomialMixture,
     SparseVonMisesFisherMixture,
 )
@@ -83,10 +84,16 @@ def assert_valid_probabilities(est):
     assert (est.probabilities_ < 1).all()
 
 
+def assert_valid_columns(est):
+    """The kinds of all columns."""
+    assert sum(len(names) for _, names in est.columns_) == est.n_features_in_
+
+
 # What parameters of each class fulfil.
 RANGES = {
     SparseGaussianMixture: assert_valid_covariances,
     SparseVonMisesFisherMixture: assert_valid_directions,
     SparseMultinomialMixture: assert_valid_proportions,
     SparseBernoulliMixture: assert_valid_probabilities,
+    SparseMixedMixture: assert_valid_columns,
 }

@@ -1,6 +1,7 @@
 """Mixtures of a given number of components."""
 
 from sparsemix.mixture._linear.sparse_bernoulli_mixture import SparseBernoulliMixture
+from sparsemix.mixture._linear.sparse_mixed_mixture import SparseMixedMixture
 from sparsemix.mixture._linear.sparse_multinomial_mixture import SparseMultinomialMixture
 from sparsemix.mixture._linear.sparse_von_mises_fisher_mixture import SparseVonMisesFisherMixture
 from sparsemix.mixture._mixture_regressor import MixtureRegressor
@@ -10,6 +11,7 @@ __all__ = [
     "MixtureRegressor",
     "SparseBernoulliMixture",
     "SparseGaussianMixture",
+    "SparseMixedMixture",
     "SparseMultinomialMixture",
     "SparseVonMisesFisherMixture",
 ]

@@ -68,7 +68,7 @@ class FittedMixture:
     @cached_property
     def plug_in(self):
         """The log likelihood of the predictive density: posterior means of the parameters; in EM, the estimates."""
-        return self.model.point_estimate(self.stats) if self.model.variational else self.expected
+        return self.model.point_estimate(self.stats)
 
     def table(self, kind, dtype, value=COMPLETE):
         """Table of ``"responsibility"`` weights or ``"density"``, in the dtype of the rows, for a kind of values."""

@@ -17,6 +17,7 @@ from sparsemix import (
     SparseGaussianMixture,
     SparseHDP,
     SparseLDA,
+    SparseMixedMixture,
     SparseMultinomialMixture,
     SparseSCVB0LDA,
     SparseVonMisesFisherMixture,
@@ -27,14 +28,14 @@ FAMILIES = {
     "topics": [SparseLDA, SparseSCVB0LDA, SparseDMR, SparseHDP, CollapsedLDA, GibbsLDA],
     "clusters": [StreamingNGGPMixture, GibbsNGGPMixture],
     "mixtures": [SparseGaussianMixture],
-    "linear": [SparseVonMisesFisherMixture, SparseMultinomialMixture, SparseBernoulliMixture],
+    "linear": [SparseVonMisesFisherMixture, SparseMultinomialMixture, SparseBernoulliMixture, SparseMixedMixture],
     "words in order": [SkipGramTopicModel],
 }
 # Estimators whose state is prior + statistics; they document the same rule by the same words.
 STEPS = [SparseGaussianMixture, *FAMILIES["linear"], SparseLDA, SparseSCVB0LDA]
 SAME_IN_ALL = {
     "n_jobs": STEPS,
-    "step_size": STEPS[:4],
+    "step_size": STEPS[:5],
     "verbose": CLASSES,
 }
 

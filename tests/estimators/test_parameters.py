@@ -16,7 +16,14 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 import sparsemix
-from sparsemix import CollapsedLDA, SkipGramTopicModel, SparseBernoulliMixture, SparseGaussianMixture, SparseSCVB0LDA
+from sparsemix import (
+    CollapsedLDA,
+    SkipGramTopicModel,
+    SparseBernoulliMixture,
+    SparseGaussianMixture,
+    SparseMixedMixture,
+    SparseSCVB0LDA,
+)
 
 pytestmark = few_epochs
 KINDS = {"mixture": "density_estimator", "clusters": "clusterer", "topics": None, "skipgram": None}
@@ -99,7 +106,9 @@ def test_tags(case):
     assert tags.estimator_type == KINDS[type(case.estimator).__module__.split(".")[1]]
     assert tags.input_tags.sparse == (case.data.sparse or case.has("concentration_type"))
     assert tags.input_tags.positive_only == case.data.sparse
-    assert tags.input_tags.allow_nan == isinstance(case.estimator, (SparseGaussianMixture, SparseBernoulliMixture))
+    takes_missing = SparseGaussianMixture, SparseBernoulliMixture, SparseMixedMixture
+    assert tags.input_tags.allow_nan == isinstance(case.estimator, takes_missing)
+    assert tags.input_tags.string == isinstance(case.estimator, SparseMixedMixture)
     assert not tags.target_tags.required
     assert tags.requires_fit
     kept = [] if case.data.kind == "words" else ["float64", "float32"]

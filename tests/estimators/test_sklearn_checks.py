@@ -20,6 +20,7 @@ from sparsemix import (
     SparseGaussianMixture,
     SparseHDP,
     SparseLDA,
+    SparseMixedMixture,
     SparseMultinomialMixture,
     SparseSCVB0LDA,
     SparseVonMisesFisherMixture,
@@ -216,8 +217,13 @@ FLAGS = [
     SparseBernoulliMixture(3, binarize=0.0, max_iter=20),
     SparseBernoulliMixture(3, binarize=0.5, inference="vb", learning_method="batch", n_nonzero=None, max_iter=20),
 ]
+MIXED = [
+    SparseMixedMixture(3, max_iter=20),
+    SparseMixedMixture(3, inference="vb", learning_method="batch", n_nonzero=None, max_iter=20),
+]
 SETTINGS = [
-    MIXTURES, DIRECTIONS, WORDS, FLAGS, LDA, SCVB0, REGRESSION, LEARNED_NUMBER, COLLAPSED, STREAMS, CHAINS, SKIP_GRAMS
+    MIXTURES, DIRECTIONS, WORDS, FLAGS, MIXED, LDA, SCVB0, REGRESSION, LEARNED_NUMBER, COLLAPSED, STREAMS, CHAINS,
+    SKIP_GRAMS,
 ]  # fmt: skip
 
 

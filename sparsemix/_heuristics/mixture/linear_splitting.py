@@ -46,10 +46,11 @@ class LinearSplitting(Splitting):
         direction = self.rng.standard_normal((self.n, x.shape[1])).astype(dtype)
         mean = self._sums(np.ones(len(order), dtype), x, order, starts)
         mean /= np.maximum(np.diff(starts), 1)[:, None]
-        direction[:, self.model.family.n_features :] = 0.0  # columns that mark lost answers are on no axis
+        scales = self.model.family.axes(x.shape[1])
+        direction *= scales
         for _ in range(AXIS_STEPS):  # sums of projections are zero, so the rows need not be centred
             direction = self._sums(self._along(direction, mean, starts, order), x, order, starts)
-            direction[:, self.model.family.n_features :] = 0.0
+            direction *= scales
             direction /= np.maximum(np.linalg.norm(direction, axis=1, keepdims=True), 1e-30)
         side = np.empty(len(order), dtype=bool)
         side[order] = self._along(direction, mean, starts, order) > 0

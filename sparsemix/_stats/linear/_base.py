@@ -100,6 +100,12 @@ class LinearFamily(ABC):
     def plug_in(self, parameters):
         """The log likelihood at the point estimates, as an object like ``expected``."""
 
+    def axes(self, width):
+        """Squared factors (``width``,) of the columns of a row, which determine the axes along which components split;
+        zero for columns that mark lost answers.
+        """
+        return (np.arange(width) < self.n_features).astype(np.float64)
+
     def moments(self, parameters):
         """Gaussians with the moments of each component; only for likelihoods of dense rows, whose candidate search
         needs them."""

@@ -9,12 +9,16 @@ from sparsemix._estimator.input.checks import bad_row, check_rows, validated
 from sparsemix._estimator.input.forms import is_sparse
 from sparsemix._rows.blocks import Observation, Rows, part, spans
 from sparsemix._rows.documents import DocumentBlock, Documents
+from sparsemix._stats.linear.mixed import encoded
 
 
 class Subsample:
     """A subsample that reports full-data totals: if ``whole`` is set, mass and total are those of all rows."""
 
     whole = None
+
+    def read_as(self, family):
+        """Read rows as a family does, which may determine their form."""
 
     @property
     def width(self):
@@ -33,9 +37,10 @@ class Subsample:
 
     def total(self):
         """Weighted sum of the scaled rows."""
-        return self._total() if self.whole is None else self.whole["total"]
+        return self.total_of_sample() if self.whole is None else self.whole["total"]
 
-    def _total(self, size=1 << 12):
+    def total_of_sample(self, size=1 << 12):
+        """Weighted sum of the rows at hand."""
         total = np.zeros(self.width)
         for start, stop in spans(len(self), size):
             x, weight = self.read(slice(start, stop)), self.weight(slice(start, stop))
@@ -104,6 +109,37 @@ class BinaryRows(SparseDocuments):
         )
         x.sort_indices()
         return DocumentBlock.of(x, block.counts.dtype)
+
+    @property
+    def informative(self):
+        """Whether there is a row."""
+        return len(self) > 0
+
+
+class MixedRows(SparseDocuments):
+    """Rows of codes (N, columns), read as the statistics T of columns of several kinds."""
+
+    def __init__(self, X, sample_weight, kinds):
+        super().__init__(X, sample_weight, np.float64)
+        self.kinds = kinds
+
+    def read_as(self, family):
+        """See Subsample."""
+        self.kinds = family.kinds
+
+    @property
+    def width(self):
+        """See Subsample."""
+        return sum(kind.width for kind in self.kinds)
+
+    @property
+    def entries(self):
+        """See Documents."""
+        return sum(kind.entries for kind in self.kinds)
+
+    def _unweighted(self, selection):
+        indptr, indices, values, width = encoded(self.kinds, self.X[selection])
+        return DocumentBlock(indptr, indices, values, width)
 
     @property
     def informative(self):

@@ -1,4 +1,4 @@
-"""The three linear likelihoods: what a mixture of directions, words or flags checks, reads and estimates."""
+"""The linear likelihoods: what a mixture of directions, words, flags or mixed columns checks, reads and estimates."""
 
 import warnings
 from dataclasses import dataclass
@@ -8,9 +8,11 @@ import numpy as np
 from scipy import sparse
 
 from sparsemix._estimator.input.checks import check_counts
-from sparsemix._stats.linear import Bernoulli, Multinomial, VonMisesFisher
+from sparsemix._stats.linear import Bernoulli, Mixed, Multinomial, VonMisesFisher
+from sparsemix.mixture._linear import _columns
 from sparsemix.mixture._linear._rows import (
     BinaryRows,
+    MixedRows,
     SparseDocuments,
     UnitDocuments,
     UnitRows,
@@ -36,6 +38,9 @@ class Likelihood(Protocol):
 
     def check(self, estimator, X, reset):
         """X as checked numbers; with ``reset`` the estimator stores the number and the names of its features."""
+
+    def prepared(self, estimator):
+        """This likelihood once ``estimator`` has checked rows, whose columns may determine it."""
 
     def refuse(self, X, kept):
         """Raise for rows that have no density; X are the rows ``kept`` of those given (None: all)."""
@@ -64,6 +69,9 @@ class Directions:
 
     def check(self, estimator, X, reset):
         return check_directions(estimator, X, reset)
+
+    def prepared(self, estimator):  # noqa: ARG002
+        return self
 
     def refuse(self, X, kept):
         check_zeros(X, kept, self.name)
@@ -107,6 +115,9 @@ class Words:
     def check(self, estimator, X, reset):
         return check_counts(estimator, X, reset)
 
+    def prepared(self, estimator):  # noqa: ARG002
+        return self
+
     def refuse(self, X, kept):
         """All counts are fine."""
 
@@ -139,6 +150,9 @@ class Flags:
     def check(self, estimator, X, reset):
         return check_binary(estimator, X, reset, estimator._params.binarize)
 
+    def prepared(self, estimator):  # noqa: ARG002
+        return self
+
     def refuse(self, X, kept):
         """All rows are fine."""
 
@@ -162,3 +176,51 @@ class Flags:
             row = np.flatnonzero(~((means >= 0) & (means <= 1)).all(axis=1))[0]
             raise ValueError(f"row {row} of init_params holds a number outside 0 to 1; give probabilities")
         return means
+
+
+@dataclass(frozen=True)
+class Tables:
+    """Columns of several kinds, which the first check finds."""
+
+    columns: Any = None
+
+    def check(self, estimator, X, reset):
+        params = estimator._params
+        raw = _columns.raw_columns(estimator, X, reset)
+        columns = self.columns or getattr(estimator, "_columns", None)
+        if reset:
+            columns = _columns.read(raw, params.columns)
+        codes = columns.codes(raw, params.handle_unknown)
+        if reset:
+            estimator._columns = columns
+            if params.columns == "auto" and not columns.plain:
+                print(f"{type(estimator).__name__}: {columns.described()}")
+        return codes
+
+    def prepared(self, estimator):
+        return Tables(estimator._columns)
+
+    def refuse(self, X, kept):
+        """All rows are fine."""
+
+    def rows(self, X, sample_weight):
+        return MixedRows(X, sample_weight, self.columns.kinds())
+
+    def exact_rows(self, X):
+        return self.rows(X, None)
+
+    def check_information(self, rows):
+        """Any row has information."""
+
+    def family(self, params, rows):
+        rows.kinds = self.columns.kinds(rows.X, rows.kept, params.reg_covar)
+        n_columns, n = len(self.columns.columns), len(rows)
+        share = params.n_components ** (-2.0 / n_columns) * min(1.0, n_columns * params.n_components / n)
+        mass = n if rows.sample_weight is None else rows.sample_weight.sum()
+        return Mixed(rows.kinds, n * rows.total_of_sample() / mass, params.prior_rows, share)
+
+    def sums(self, means, rows):  # noqa: ARG002
+        raise ValueError(
+            "init_params is an array, and components of mixed columns have no means; give a name, or "
+            "{'responsibilities': array}"
+        )

@@ -45,8 +45,8 @@ class LinearRecipe:
     def check(self, estimator, X, reset):
         return self.likelihood.check(estimator, X, reset)
 
-    def prepared(self, estimator):  # noqa: ARG002
-        return self
+    def prepared(self, estimator):
+        return replace(self, likelihood=self.likelihood.prepared(estimator))
 
     def rows(self, X, sample_weight, part=False):
         X, sample_weight, kept = of_positive_weight(X, sample_weight, part)
@@ -62,6 +62,7 @@ class LinearRecipe:
 
     def seen(self, model, rows, n_seen, fitted=None):  # noqa: ARG002
         rows.dtype = model.dtype
+        rows.read_as(model.family)
         return model.reading(rows), rows
 
     memory = staticmethod(_plan.memory)
@@ -76,6 +77,7 @@ class LinearRecipe:
         else:
             model, stats = _plan.continued(params, before, rows, self.structure(before))
             model = altered(model, dtype=np.dtype(rows.dtype))
+            rows.read_as(model.family)
         schedule = _plan.schedule_of(params, rows, rng)
         search = _plan.search_of(params, rng, schedule.step_rows, rows.sparse, linear=True)
         rows.memory = _plan.lists_of(search, rows)
@@ -143,15 +145,15 @@ class LinearRecipe:
             self.likelihood.refuse(X, None)
         return X
 
-    def exact_rows(self, fitted, X):  # noqa: ARG002
+    def exact_rows(self, fitted, X):
         """Rows for predictions."""
-        return self.likelihood.exact_rows(X)
+        rows = self.likelihood.exact_rows(X)
+        rows.read_as(fitted.model.family)
+        return rows
 
     def as_learned(self, fitted, X):
         """The fitted model, and rows as learning reads them."""
-        rows = self.likelihood.rows(X, None)
-        rows.dtype = fitted.model.dtype
-        return fitted.model, rows
+        return self.seen(fitted.model, self.likelihood.rows(X, None), 0)
 
     # -- over blocks
 

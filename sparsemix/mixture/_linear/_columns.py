@@ -1,0 +1,443 @@
+"""What the columns of a table are: their kinds, given or read from the data, and their values as numbers."""
+
+import re
+import warnings
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
+from numbers import Number
+from typing import Any
+
+import numpy as np
+from scipy.special import gammaln
+from sklearn.utils import check_array
+from sklearn.utils.validation import validate_data
+
+from sparsemix._estimator.input import forms
+from sparsemix._estimator.input.checks import largest_value
+from sparsemix._estimator.input.columns import ColumnLimits, rounding_steps
+from sparsemix._stats.linear.kinds import FAR, Counts, Levels, Normals, Shares
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What a kind of columns is called, whether it has levels, and how many, holds counts, or has groups of columns; a
+    group in which a value is missing may have ``instead``.
+    """
+
+    words: str
+    most_levels: float = 0.0
+    counts: bool = False
+    instead: str | None = None
+
+
+KINDS = {
+    "diag": Kind("numbers"),
+    "full": Kind("numbers with correlations", instead="diag"),
+    "categorical": Kind("categories", most_levels=np.inf),
+    "bernoulli": Kind("yes or no", most_levels=2.0),
+    "poisson": Kind("counts", counts=True),
+    "multinomial": Kind("shares of counts", counts=True, instead="poisson"),
+}
+DROP = "drop"  # the name of columns that are left out
+# Variances of rounding, relative to that of a column: at least, and at most.
+LEAST_NOISE, MOST_NOISE = 1e-6, 1.0 / 3.0
+# Texts with fewer rows for each value are names, texts or identifiers.
+ROWS_PER_LEVEL = 2.0
+# Least number of rows that show an identifier, and names of identifiers.
+NUMBERED, IDENTIFIER = 10, re.compile(r"(^|[^a-zA-Z])(id|ID|Id)$|[a-z](Id|ID)$")
+# Most values that a line names.
+NAMED = 5
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column: its label and place in X, its kind, the number of its group for kinds of groups, and the values of
+    categories.
+    """
+
+    label: Any
+    place: int
+    kind: str
+    group: int = 0
+    levels: list | None = None
+
+    @property
+    def name(self):
+        """The column in messages."""
+        return f"{self.label!r}" if isinstance(self.label, str) else f"{self.label}"
+
+    @property
+    def of(self):
+        """Its Kind."""
+        return KINDS[self.kind]
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The columns of a fit, without those that are left out."""
+
+    columns: list[Column]
+
+    def kinds(self, codes=None, kept=None, reg_covar=None):
+        """The families of the columns, which name columns by their place in ``codes``.
+
+        Their numbers are relative to middle and spread of the rows ``codes``, which are the rows ``kept`` of those
+        given; without rows as they are.
+        """
+        found, normals = [], [[j] for j in self._of("diag")] + self._groups("full")
+        for size in sorted(set(map(len, normals))):
+            places = np.array([group for group in normals if len(group) == size])
+            found.append(Normals(places, *self._scales(places, codes, kept, reg_covar)))
+        if levelled := [j for j, each in enumerate(self.columns) if each.of.most_levels]:
+            found.append(Levels(np.array(levelled), np.array([len(self.columns[j].levels) for j in levelled])))
+        if counted := self._of("poisson"):
+            found.append(Counts(np.array(counted)))
+        return found + [Shares(np.array(group)) for group in self._groups("multinomial")]
+
+    def _scales(self, places, codes, kept, reg_covar):
+        """Shifts, scales and variances of rounding of columns."""
+        if codes is None:
+            return np.zeros(places.shape), np.ones(places.shape), np.zeros(places.shape)
+        scales = [Scale.of(self.columns[j], codes[:, j], kept) for j in places.ravel()]
+        shift, scale, noise = np.array([[each.shift, each.scale, each.noise] for each in scales]).T
+        noise = noise if reg_covar is None else np.full(len(noise), reg_covar)
+        return [each.reshape(places.shape) for each in (shift, scale, noise / scale**2)]
+
+    def _of(self, kind):
+        """Numbers of the columns of a kind."""
+        return [j for j, each in enumerate(self.columns) if each.kind == kind]
+
+    def _groups(self, kind):
+        """Numbers of the columns of each group of a kind."""
+        groups = {}
+        for j in self._of(kind):
+            groups.setdefault(self.columns[j].group, []).append(j)
+        return list(groups.values())
+
+    def codes(self, raw, unknown):
+        """The values of all columns (N, columns): numbers, and numbers of levels; NaN is missing.
+
+        They are float32 if all values are, else float64.
+        """
+        single = all(getattr(raw[column.place][1], "dtype", None) == np.float32 for column in self.columns)
+        out = np.empty((len(raw[0][1]), len(self.columns)), np.float32 if single else np.float64, order="F")
+        for j, column in enumerate(self.columns):
+            values = raw[column.place][1]
+            out[:, j] = coded(column, values, unknown) if column.levels is not None else checked(column, values)
+        for kind in (name for name, each in KINDS.items() if each.instead):
+            for group in self._groups(kind):
+                check_whole(out[:, group], kind, [self.columns[j].name for j in group])
+        return np.ascontiguousarray(out)
+
+    @property
+    def plain(self):
+        """Whether all columns are numbers."""
+        return len(self._of("diag")) == len(self.columns)
+
+    def described(self):
+        """One line that says what each column is taken for."""
+        parts = []
+        for kind, of in KINDS.items():
+            of_kind = [each for each in self.columns if each.kind == kind]
+            names = [f"{each.label} ({len(each.levels)})" if each.levels else str(each.label) for each in of_kind]
+            parts += [f"{of.words}: {', '.join(names)}"] if names else []
+        return "columns taken for " + "; ".join(parts)
+
+    def pairs(self):
+        """Kinds and labels, as the parameter ``columns`` takes them."""
+        groups = {}
+        for each in self.columns:
+            groups.setdefault((each.kind, each.group), []).append(each.label)
+        return [(kind, labels) for (kind, _), labels in groups.items()]
+
+
+# -- reading
+
+
+def raw_columns(estimator, X, reset):
+    """Labels and values of the columns of any table: arrays of numbers, of dates or of objects."""
+    if forms.is_sparse(X):
+        return forms.table_of(X, accept_sparse=False, estimator=estimator)  # which refuses it
+    forms.check_container(X)
+    frame = forms.is_frame(X)
+    X = X if frame else as_objects(X)
+    check_array(np.broadcast_to(0.0, X.shape), dtype=None, estimator=estimator, input_name="X")
+    validate_data(estimator, forms.without_index(X), reset=reset, skip_check_array=True)
+    if not frame:
+        return [(j, unboxed(X[:, j])) for j in range(X.shape[1])]
+    return [(label, values_of(column)) for label, column in forms.columns_of(X)]
+
+
+def as_objects(X):
+    """An array of numbers, or of objects if some entries are no numbers."""
+    array = forms.converted(X, "X")
+    if np.ma.isMaskedArray(X) or array.dtype.kind not in "OSUmM":
+        return forms.array_numbers(X, "X")
+    return np.array(X, dtype=object) if array.dtype.kind in "US" and not isinstance(X, np.ndarray) else array
+
+
+@dataclass(frozen=True)
+class Declared:
+    """A column of a data frame whose type lists its categories, which may be None, and its values."""
+
+    categories: list | None
+    values: list
+
+    def __len__(self):
+        return len(self.values)
+
+    def __getitem__(self, row):
+        return self.values[row]
+
+
+def values_of(column):
+    """Values of a column of a data frame."""
+    dtype = getattr(column, "dtype", getattr(column, "type", None))
+    if hasattr(dtype, "categories") or str(dtype).lower().startswith(("categorical", "enum", "dictionary")):
+        categories = getattr(dtype, "categories", None)
+        items = column.tolist() if hasattr(column, "tolist") else column.to_pylist()
+        return Declared(None if categories is None else list(categories), items)
+    return unboxed(forms.column_numbers(column))
+
+
+def unboxed(values):
+    """An array of objects that are all numbers as an array of numbers."""
+    values = np.asarray(values)
+    if values.dtype.kind != "O":
+        return values
+    present, items = items_of(values)
+    if not all(isinstance(item, Number) and not isinstance(item, bool) for item in items):
+        return values
+    out = np.full(len(values), np.nan)
+    try:
+        out[present] = items
+    except OverflowError:  # of a whole number that float64 does not hold
+        return values
+    return out
+
+
+def items_of(values):
+    """Which values (N,) are not missing, and these as plain values."""
+    if isinstance(values, np.ndarray) and values.dtype.kind in "biuf":
+        present = ~np.isnan(values) if values.dtype.kind == "f" else np.ones(len(values), dtype=bool)
+        return present, [plain(value) for value in values[present].tolist()]
+    values = values.values if isinstance(values, Declared) else values.tolist()
+    present = np.array([not missing(value) for value in values], dtype=bool)
+    return present, [plain(value) for value, kept in zip(values, present, strict=True) if kept]
+
+
+def missing(value):
+    """Whether a value is None, NaN, or another one that differs from itself."""
+    if isinstance(value, str):
+        return False
+    try:
+        return value is None or bool(value != value)
+    except (TypeError, ValueError):  # pandas.NA
+        return True
+
+
+def plain(value):
+    """A value as a string or a number of Python, a whole one as int."""
+    value = value.item() if isinstance(value, np.generic) else value
+    if isinstance(value, str | bool | int):
+        return value
+    if not isinstance(value, Number) or isinstance(value, complex):
+        return str(value)
+    value = float(value)
+    return int(value) if value.is_integer() else value
+
+
+def read(raw, given):
+    """The columns of a table: kinds that were ``given``, and for the remaining columns those that the data show."""
+    chosen, refused, found = kinds_given(raw, given), {}, []
+    for place, (label, values) in enumerate(raw):
+        kind, group = chosen.get(place, (None, 0))
+        column = Column(label, place, kind, group)
+        if kind is None:
+            kind, reason = kind_of(label, values)
+            if reason:
+                refused.setdefault(reason, []).append(column)
+            column = replace(column, kind=kind)
+        if kind in KINDS:
+            found.append(learned(column, values))
+    if refused:
+        every = [each.label for part in refused.values() for each in part]
+        reasons = [f"{', '.join(each.name for each in part)} ({why})" for why, part in refused.items()]
+        raise ValueError(
+            f"columns of X say nothing about clusters: {'; '.join(reasons)}; leave them out by "
+            f"columns=[('drop', {every!r})], or give their kinds, such as ('categorical', [...])"
+        )
+    if not found:
+        raise ValueError("columns leaves out all columns of X; keep at least one")
+    return Columns(found)
+
+
+def kinds_given(raw, given):
+    """Kind and group by place of the columns that the parameter ``columns`` names."""
+    labels, chosen = {label: place for place, (label, _) in enumerate(raw)}, {}
+    for group, (kind, names) in enumerate(() if isinstance(given, str) else given):
+        if kind != DROP and kind not in KINDS:
+            raise ValueError(f"columns has the kind {kind!r}; give one of {', '.join(KINDS)}, {DROP}")
+        for name in [names] if isinstance(names, str) or np.ndim(names) == 0 else names:
+            place = labels.get(name, name if isinstance(name, int | np.integer) else None)
+            if place is None or not 0 <= place < len(raw):
+                raise ValueError(f"columns names {name!r}, which is no column of X; give names or numbers of columns")
+            if place in chosen:
+                raise ValueError(f"columns names the column {name!r} twice; give it one kind")
+            chosen[int(place)] = kind, group
+    return chosen
+
+
+def kind_of(label, values):
+    """The kind that the values of a column show, and else the reason why they say nothing about clusters."""
+    if isinstance(values, np.ndarray) and (
+        values.dtype.kind in "mM" or any(isinstance(value, date | timedelta) for value in values)
+    ):
+        return None, "dates; make them numbers, such as days"
+    present, items = items_of(values)
+    levels = set(items)
+    if len(levels) < 2 < len(values):
+        return None, "constant" if items else "without a value"
+    if isinstance(values, Declared) or levels <= {0, 1}:
+        return "categorical", None
+    if values.dtype.kind not in "iuf":
+        rare = len(levels) * ROWS_PER_LEVEL > len(items)
+        return ("categorical", None) if not rare else (None, "names, texts or identifiers")
+    numbers = values[present].astype(np.float64)
+    if is_numbered(label, numbers):
+        return None, "identifiers"
+    return ("poisson" if is_count(numbers) else "diag"), None
+
+
+def is_numbered(label, numbers):
+    """Whether numbers are identifiers: whole, all different, and in order or named so."""
+    if len(numbers) < NUMBERED or (numbers % 1.0).any() or len(np.unique(numbers)) < len(numbers):
+        return False
+    steps = np.diff(numbers)
+    return bool((steps == steps[0]).all()) or (isinstance(label, str) and IDENTIFIER.search(label) is not None)
+
+
+def is_count(numbers):
+    """Whether whole numbers are likelier under one Poisson distribution than under one normal distribution."""
+    if (numbers % 1.0).any() or numbers.min() < 0.0:
+        return False
+    mean, variance = numbers.mean(), max(numbers.var(), 1.0 / 12.0)
+    poisson = (numbers * np.log(mean) - mean - gammaln(numbers + 1.0)).mean()
+    return poisson > -0.5 * (np.log(2.0 * np.pi * variance) + 1.0)
+
+
+def learned(column, values):
+    """A column with what its values determine: levels, or shift, scale and variance of rounding."""
+    if column.of.most_levels:
+        declared = getattr(values, "categories", None)
+        levels = [plain(each) for each in declared] if declared is not None else None
+        if levels is None:
+            levels = sorted(set(items_of(values)[1]), key=lambda level: (isinstance(level, str), level))
+        if not 0 < len(levels) <= column.of.most_levels:
+            raise ValueError(
+                f"column {column.name} of X has {len(levels)} values; for {column.kind!r} give "
+                f"{'one or two' if levels else 'at least one'}, or choose another kind"
+            )
+        return replace(column, levels=levels)
+    if np.isnan(checked(column, values)).all():
+        raise ValueError(f"column {column.name} of X has no value; leave it out by columns=[('drop', [...])]")
+    return column
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Numbers of a column are read relative to ``shift``, in units of ``scale``, a power of two; ``noise`` is their
+    variance of rounding.
+    """
+
+    shift: float
+    scale: float
+    noise: float
+
+    @classmethod
+    def of(cls, column, values, kept):
+        """From median and spread, on which outliers have no influence."""
+        observed = values[~np.isnan(values)].astype(np.float64)
+        if not len(observed):
+            return cls(0.0, 1.0, LEAST_NOISE)
+        limits = ColumnLimits.of(observed[:, None])
+        shift, spread = float(limits.middle[0]), limits.spread[0]
+        far = np.flatnonzero(np.abs(values - shift) > FAR * spread)
+        if len(far):
+            warn_of_far(column, values, far, kept)
+        if not np.isfinite(spread):
+            shift, spread = observed.mean(), observed.std()
+        scale = 2.0 ** np.round(np.log2(spread)) if spread > 1e-12 * abs(shift) else max(1.0, abs(shift))
+        rounding = float(rounding_steps(observed[:, None])[0]) ** 2 / 12.0
+        return cls(shift, float(scale), float(np.clip(rounding, LEAST_NOISE * scale**2, MOST_NOISE * scale**2)))
+
+
+def warn_of_far(column, values, far, kept):
+    """Warn of numbers that are far from the bulk of their column."""
+    row = far[0] if kept is None else np.flatnonzero(kept)[far[0]]
+    warnings.warn(
+        f"row {row} of X holds {values[far[0]]:g} in column {column.name}, far from the bulk of the column, as "
+        f"{len(far) - 1} more rows do, and may take a component from it; replace codes of missing values by NaN, and "
+        "take logarithms of amounts whose sizes differ much",
+        stacklevel=8,
+    )
+
+
+def coded(column, values, unknown):
+    """Numbers of the levels of a column's values."""
+    found = {level: number for number, level in enumerate(column.levels)}
+    present, items = items_of(values)
+    out = np.full(len(present), np.nan)
+    try:
+        out[present] = [found[item] for item in items]
+    except KeyError:
+        if unknown == "error":
+            row = np.flatnonzero(present)[next(i for i, item in enumerate(items) if item not in found)]
+            raise ValueError(
+                f"column {column.name} of X has the unknown category {plain(values[row])!r} in row {row}; give "
+                "handle_unknown='ignore' to read unknown categories as missing, or fit with all categories, such "
+                "as those of a pandas.CategoricalDtype"
+            ) from None
+        out[present] = [found.get(item, np.nan) for item in items]
+    return out
+
+
+def checked(column, values):
+    """Numbers of a column; raises for values that its kind does not have."""
+    if isinstance(values, Declared) or values.dtype.kind in "OSU":
+        present, items = items_of(values)
+        objects = np.full(len(values), np.nan, dtype=object)
+        for row, item in zip(np.flatnonzero(present), items, strict=True):
+            if isinstance(values[row], str) and not forms.is_number(item):
+                raise ValueError(
+                    f"row {row} of X holds the text {item[: forms.QUOTED]!r} in column {column.name}, which should be "
+                    "numbers; give numbers, or the kind 'categorical' in columns"
+                )
+            objects[row] = values[row]
+        values = objects
+    numbers = forms.array_numbers(values, f"column {column.name} of X").astype(np.float64)
+    counted = column.of.counts
+    bad = np.abs(numbers) > largest_value(np.float64)  # and not NaN
+    if counted:
+        bad |= (numbers < 0) | (numbers % 1.0 != 0) & ~np.isnan(numbers)
+    if bad.any():
+        row = int(np.flatnonzero(bad)[0])
+        value = "infinity" if np.isinf(numbers[row]) else f"{numbers[row]:g}"
+        what = "a whole number that is not negative" if counted else "a finite number of usual size"
+        raise ValueError(
+            f"column {column.name} of X contains {value} in row {row}, but takes {what}; correct the row, or give the "
+            "column another kind in columns"
+        )
+    return numbers
+
+
+def check_whole(values, kind, names):
+    """Refuse rows in which some values of a group are missing."""
+    lost = np.isnan(values)
+    row = np.flatnonzero(lost.any(axis=1) & ~lost.all(axis=1))
+    if len(row):
+        name = names[int(lost[row[0]].argmax())]
+        raise ValueError(
+            f"row {row[0]} of X lacks a value in column {name}, but a {kind!r} group needs all of its columns or none; "
+            f"give the column the kind {KINDS[kind].instead!r}, or fill the value"
+        )

@@ -1,0 +1,297 @@
+"""SparseMixedMixture against closed forms, brute force and the mixtures of one kind; what it reads from tables."""
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy import integrate, stats
+from scipy.special import gammaln, logsumexp
+
+from sparsemix import SparseBernoulliMixture, SparseGaussianMixture, SparseMixedMixture
+
+pd = pytest.importorskip("pandas")
+
+KINDS = [
+    ("diag", ["a", "b"]), ("full", ["c", "d"]), ("categorical", ["e"]), ("bernoulli", ["f"]), ("poisson", ["g"]),
+    ("multinomial", ["h", "i", "j"]),
+]  # fmt: skip
+# Maximum likelihood: hardly any prior, and no rounding.
+ML = {"prior_rows": 1e-9, "reg_covar": 0.0, "tol": 1e-9, "max_iter": 2000}
+
+
+def table(n=300, seed=0, missing=0.0):
+    """Rows of three clusters in columns of all kinds, and their clusters."""
+    rng = np.random.default_rng(seed)
+    k = rng.integers(3, size=n)
+    c = rng.normal(size=n)
+    frame = pd.DataFrame({
+        "a": rng.normal(2.0 * k, 0.5), "b": rng.normal(100.0, 20.0, n), "c": c,
+        "d": c * (k - 1) + 0.3 * rng.normal(size=n),
+        "e": np.array(["red", "green", "blue"])[(k + (rng.random(n) < 0.2)) % 3], "f": rng.random(n) < 0.1 + 0.4 * k,
+        "g": rng.poisson(1.0 + 4.0 * k), "h": rng.poisson(3.0, n), "i": rng.poisson(1.0 + k), "j": rng.poisson(4.0 - k),
+    })  # fmt: skip
+    frame["e"], frame["f"], frame["g"] = frame["e"].astype(object), frame["f"].astype(object), frame["g"].astype(float)
+    for name in "abefg" if missing else "":
+        frame.loc[rng.random(n) < missing, name] = None if name in "ef" else np.nan
+    return frame, k
+
+
+def shares_log_pmf(x, p):
+    """Log probability of counts (n, V)."""
+    return gammaln(x.sum(axis=1) + 1) - gammaln(x + 1).sum(axis=1) + x @ np.log(p)
+
+
+def test_score_of_one_component_is_the_product_of_separate_families():
+    frame, _ = table()
+    mixture = SparseMixedMixture(1, columns=KINDS, **ML).fit(frame)
+    wanted = 0.0
+    for name in "ab":
+        wanted += stats.norm.logpdf(frame[name], frame[name].mean(), frame[name].std(ddof=0))
+    cd = frame[["c", "d"]].to_numpy()
+    wanted += stats.multivariate_normal.logpdf(cd, cd.mean(axis=0), np.cov(cd.T, ddof=0))
+    for name in "ef":
+        wanted += np.log(frame[name].map(frame[name].value_counts(normalize=True)).to_numpy(dtype=float))
+    wanted += stats.poisson.logpmf(frame["g"], frame["g"].mean())
+    shares = frame[["h", "i", "j"]].to_numpy(dtype=float)
+    wanted += shares_log_pmf(shares, shares.sum(axis=0) / shares.sum())
+    np.testing.assert_allclose(mixture.score_samples(frame), wanted, rtol=1e-6)
+    # at one component the bound is the log likelihood of all rows
+    assert mixture.lower_bound_ == pytest.approx(wanted.sum(), rel=1e-6)
+
+
+@pytest.mark.parametrize("inference", ["em", "vb"])
+@pytest.mark.parametrize("learning_method", ["batch", "memoized"])
+@pytest.mark.parametrize("missing", [0.0, 0.3])
+def test_bound_never_falls_and_clusters_are_found(inference, learning_method, missing):
+    frame, k = table(600, 1, missing)
+    mixture = SparseMixedMixture(
+        3, columns=KINDS, inference=inference, learning_method=learning_method, batch_size=150, tol=1e-7,
+        n_nonzero=None, random_state=0,
+    ).fit(frame)  # fmt: skip
+    assert np.diff(mixture.lower_bounds_).min() > -1e-7 * abs(mixture.lower_bound_)
+    labels = mixture.predict(frame)
+    best = max(np.mean(np.array(order)[labels] == k) for order in itertools.permutations(range(3)))
+    assert best > (0.95 if missing == 0.0 else 0.9)
+
+
+def test_missing_values_drop_out_of_densities_and_sums():
+    """The density of a row is that of its observed columns; a column's parameters are those of its observed values."""
+    frame, _ = table(missing=0.4)
+    mixture = SparseMixedMixture(1, columns=KINDS, **ML).fit(frame)
+    a, e = frame["a"].dropna(), frame["e"].dropna()
+    alone = SparseMixedMixture(1, columns=[("diag", ["a"])], **ML).fit(a.to_frame())
+    bare = frame.iloc[:1].copy()
+    for name in "abcdefghij":
+        bare[name] = None if name in "ef" else np.nan
+    assert mixture.score_samples(bare)[0] == pytest.approx(0.0, abs=1e-12)
+    bare["a"] = 1.25
+    assert mixture.score_samples(bare)[0] == pytest.approx(alone.score_samples(pd.DataFrame({"a": [1.25]}))[0])
+    bare["a"], bare["e"] = np.nan, "red"
+    assert mixture.score_samples(bare)[0] == pytest.approx(np.log((e == "red").mean()))
+
+
+def test_responsibilities_and_steps_equal_brute_force():
+    """Two epochs of EM from given responsibilities, by hand."""
+    frame, _ = table(40, 2, 0.2)
+    rng = np.random.default_rng(0)
+    resp = rng.dirichlet([1.0, 1.0], size=40)
+    columns = [("diag", ["a"]), ("categorical", ["e"]), ("poisson", ["g"]), ("drop", list("bcdfhij"))]
+    mixture = SparseMixedMixture(
+        2, columns=columns, init_params={"responsibilities": resp}, n_nonzero=None, learning_method="batch",
+        **(ML | {"max_iter": 2, "tol": 0.0}),
+    ).fit(frame)  # fmt: skip
+    a, e, g = (frame[name].to_numpy() for name in "aeg")
+    e = pd.Series(e)
+    seen_a, seen_g, seen_e = ~np.isnan(a), ~np.isnan(g), e.notna().to_numpy()
+    for _ in range(3):
+        weights = resp.mean(axis=0)
+        logs = np.tile(np.log(weights), (40, 1))
+        for k in range(2):
+            r = resp[:, k]
+            mean = np.average(a[seen_a], weights=r[seen_a])
+            deviation = np.sqrt(np.average((a[seen_a] - mean) ** 2, weights=r[seen_a]))
+            logs[seen_a, k] += stats.norm.logpdf(a[seen_a], mean, deviation)
+            logs[seen_g, k] += stats.poisson.logpmf(g[seen_g], np.average(g[seen_g], weights=r[seen_g]))
+            share = pd.Series(r[seen_e]).groupby(e[seen_e].to_numpy()).sum() / r[seen_e].sum()
+            logs[seen_e, k] += np.log(e[seen_e].map(share).to_numpy())
+        resp = np.exp(logs - logsumexp(logs, axis=1, keepdims=True))
+    np.testing.assert_allclose(mixture.predict_proba(frame), resp, atol=2e-6)
+    np.testing.assert_allclose(mixture.score_samples(frame), logsumexp(logs, axis=1), rtol=1e-5, atol=1e-5)
+
+
+def test_numbers_alone_equal_the_gaussian_mixture():
+    X = np.random.default_rng(3).normal(size=(400, 3)) + 2.5 * np.eye(3)[np.arange(400) % 3]
+    resp = np.random.default_rng(4).dirichlet(np.ones(3), size=400)
+    shared = {"n_nonzero": None, "inference": "em", "learning_method": "batch", "max_iter": 60, "tol": 0.0}
+    shared["init_params"] = {"responsibilities": resp}
+    mixed = SparseMixedMixture(3, columns=[("diag", [0, 1, 2])], prior_rows=1e-12, reg_covar=0.0, **shared).fit(X)
+    gauss = SparseGaussianMixture(3, covariance_type="diag", reg_covar=0.0, **shared).fit(X)
+    np.testing.assert_allclose(mixed.score_samples(X), gauss.score_samples(X), atol=1e-5)
+    mixed = SparseMixedMixture(3, columns=[("full", [0, 1, 2])], prior_rows=1e-12, reg_covar=0.0, **shared).fit(X)
+    gauss = SparseGaussianMixture(3, covariance_type="full", reg_covar=0.0, **shared).fit(X)
+    np.testing.assert_allclose(mixed.score_samples(X), gauss.score_samples(X), atol=1e-4)
+    assert mixed.bic(X) == pytest.approx(gauss.bic(X), rel=1e-6)
+
+
+def test_flags_alone_equal_the_bernoulli_mixture():
+    X = (np.random.default_rng(5).random((300, 6)) < np.repeat([[0.2], [0.8]], 150, axis=0)).astype(float)
+    resp = np.random.default_rng(6).dirichlet(np.ones(2), size=300)
+    shared = {"n_nonzero": None, "learning_method": "batch", "max_iter": 50, "tol": 0.0}
+    shared["init_params"] = {"responsibilities": resp}
+    mixed = SparseMixedMixture(2, columns=[("bernoulli", list(range(6)))], prior_rows=1e-9, **shared).fit(X)
+    flags = SparseBernoulliMixture(2, beta_prior=1e-9, **shared).fit(X)
+    np.testing.assert_allclose(mixed.predict_proba(X), flags.predict_proba(X), atol=1e-5)
+    assert mixed.bic(X) == pytest.approx(flags.bic(X), rel=1e-6)
+
+
+def test_evidence_of_numbers_is_the_integral_over_mean_and_precision():
+    """VB with one component: the bound is the log evidence of the rows, here by quadrature."""
+    X = np.array([[1.0], [2.5], [4.0], [3.5]])
+    mixture = SparseMixedMixture(1, columns=[("diag", [0])], inference="vb", reg_covar=0.0, prior_rows=1.0).fit(X)
+    kind, prior = mixture._fitted.model.family.kinds[0], mixture._fitted.model.family.priors[0]
+    z, kappa = (X[:, 0] - kind.shift[0, 0]) / kind.scale[0, 0], 1e-4
+    mean0, rate = prior["mean"][0, 0], prior["scale"][0, 0] / 2.0
+
+    def joint(mean, log_precision):
+        precision = np.exp(log_precision)
+        out = stats.gamma.logpdf(precision, 1.5, scale=1.0 / rate) + log_precision
+        out += stats.norm.logpdf(mean, mean0, (kappa * precision) ** -0.5)
+        return np.exp(out + stats.norm.logpdf(z, mean, precision**-0.5).sum() + 10.0)
+
+    value = integrate.dblquad(joint, -8.0, 8.0, -30.0, 30.0, epsabs=1e-14, epsrel=1e-8)[0]
+    wanted = np.log(value) - 10.0 - len(X) * np.log(kind.scale[0, 0])
+    assert mixture.lower_bound_ == pytest.approx(wanted, abs=1e-5)
+
+
+def test_evidence_of_counts_and_categories_is_a_chain_of_predictions():
+    frame = pd.DataFrame({"g": [0, 3, 1, 7, 2], "e": list("xyxxz")})
+    kinds = [("poisson", ["g"]), ("categorical", ["e"])]
+    mixture = SparseMixedMixture(1, columns=kinds, inference="vb", prior_rows=2.0).fit(frame)
+    gamma, dirichlet = mean_prior(frame["g"]), np.array([3 + 1 / 3, 1 + 1 / 3, 1 + 1 / 3]) / 6.0 * 2.0
+    wanted, (shape, rate), codes = 0.0, gamma, frame["e"].map({"x": 0, "y": 1, "z": 2})
+    for count, code in zip(frame["g"], codes, strict=True):
+        wanted += stats.nbinom.logpmf(count, shape, rate / (rate + 1.0)) + np.log(dirichlet[code] / dirichlet.sum())
+        shape, rate = shape + count, rate + 1.0
+        dirichlet[code] += 1.0
+    assert mixture.lower_bound_ == pytest.approx(wanted, rel=1e-9)
+
+
+def mean_prior(counts, rows=2.0):
+    """Shape and rate of the Gamma prior."""
+    return rows * counts.mean(), rows
+
+
+# -- what it reads
+
+
+def printed(X, capsys, **params):
+    mixture = SparseMixedMixture(1, **params).fit(X)
+    return mixture, capsys.readouterr().out
+
+
+def test_kinds_of_a_data_frame(capsys):
+    rng = np.random.default_rng(0)
+    n = 200
+    frame = pd.DataFrame({
+        "income": rng.lognormal(10, 1, n), "age": rng.integers(18, 90, n), "children": rng.poisson(1.1, n),
+        "region": rng.choice(["north", "south", "east"], n), "owner": (rng.random(n) < 0.5).astype(object),
+        "flag": rng.integers(0, 2, n),
+        "size": pd.Categorical(rng.choice(["S", "M"], n), categories=["S", "M", "L"], ordered=True),
+        "nullable": pd.array(rng.integers(0, 100, n), dtype="Int64"),
+    })  # fmt: skip
+    frame.loc[3, "nullable"], frame.loc[4, "region"], frame.loc[5, "owner"] = pd.NA, None, None
+    mixture, line = printed(frame, capsys)
+    assert line == (
+        "SparseMixedMixture: columns taken for numbers: income, age, nullable; categories: region (3), owner (2), "
+        "flag (2), size (3); counts: children\n"
+    )
+    assert mixture.columns_ == [
+        ("diag", ["income", "age", "nullable"]), ("poisson", ["children"]),
+        ("categorical", ["region", "owner", "flag", "size"]),
+    ]  # fmt: skip
+    again, line = printed(frame, capsys, columns=mixture.columns_)
+    assert line == ""
+    assert again.score(frame) == mixture.score(frame)
+
+
+def test_useless_columns_are_named_with_the_remedy():
+    frame = pd.DataFrame({
+        "id": np.arange(50) + 1000, "when": pd.date_range("2024-01-01", periods=50),
+        "name": [f"n{i}" for i in range(50)], "same": 1.0, "empty": np.full(50, np.nan),
+        "x": np.random.default_rng(0).normal(size=50),
+    })  # fmt: skip
+    wanted = (
+        r"'id' \(identifiers\); 'when' \(dates; make them numbers, such as days\); 'name' \(names, texts or "
+        r"identifiers\); 'same' \(constant\); 'empty' \(without a value\); leave them out by "
+        r"columns=\[\('drop', \['id', 'when', 'name', 'same', 'empty'\]\)\]"
+    )
+    with pytest.raises(ValueError, match=wanted):
+        SparseMixedMixture(2).fit(frame)
+    mixture = SparseMixedMixture(2, columns=[("drop", ["id", "when", "name", "same", "empty"])]).fit(frame)
+    assert mixture.columns_ == [("diag", ["x"])]
+
+
+def test_unknown_categories(capsys):
+    frame = pd.DataFrame({"e": list("aabbab") * 5, "x": np.arange(30.0) ** 1.5})
+    mixture = SparseMixedMixture(2, random_state=0).fit(frame)
+    new = pd.DataFrame({"e": ["a", "c"], "x": [1.0, 2.0]})
+    with pytest.raises(ValueError, match=r"column 'e' of X has the unknown category 'c' in row 1"):
+        mixture.predict(new)
+    mixture.set_params(handle_unknown="ignore")
+    lacking = new.assign(e=["a", None])
+    np.testing.assert_array_equal(mixture.score_samples(new), mixture.score_samples(lacking))
+    capsys.readouterr()
+
+
+@pytest.mark.parametrize(
+    ("columns", "change", "message"),
+    [
+        ([("poisson", ["g"])], {"g": 1.5}, r"column 'g' of X contains 1.5 in row 0, but takes a whole number"),
+        ([("poisson", ["g"])], {"g": -1.0}, r"column 'g' of X contains -1 in row 0"),
+        ([("diag", ["a"])], {"a": np.inf}, r"column 'a' of X contains infinity in row 0"),
+        ([("diag", ["e"])], {}, r"row 0 of X holds the text '\w+' in column 'e', which should be numbers"),
+        ([("full", ["c", "d"])], {"c": np.nan}, r"row 0 of X lacks a value in column 'c'.*the column the kind 'diag'"),
+        ([("bernoulli", ["e"])], {}, r"column 'e' of X has 3 values; for 'bernoulli' give one or two"),
+        ([("normal", ["a"])], {}, r"columns has the kind 'normal'; give one of diag, full"),
+        ([("diag", ["z"])], {}, r"columns names 'z', which is no column of X"),
+        ([("diag", ["a", "a"])], {}, r"columns names the column 'a' twice"),
+    ],
+)
+def test_errors_name_the_column_and_the_row(columns, change, message):
+    frame, _ = table(50)
+    for name, value in change.items():
+        frame.loc[0, name] = value
+    with pytest.raises(ValueError, match=message):
+        SparseMixedMixture(2, columns=columns).fit(frame)
+
+
+def test_forms_of_tables_give_the_same_bits(capsys):
+    frame, _ = table(100, 0, 0.1)
+    mixture = SparseMixedMixture(2, columns=KINDS, random_state=0).fit(frame)
+    wanted = mixture.score_samples(frame)
+    pl, pa = pytest.importorskip("polars"), pytest.importorskip("pyarrow")
+    clean = frame.assign(f=frame["f"].astype("boolean"))
+    typed = clean.astype({"e": "category"})
+    for other in (pl.from_pandas(clean), pa.Table.from_pandas(clean), clean.convert_dtypes(), typed):
+        again = SparseMixedMixture(2, columns=KINDS, random_state=0).fit(other)
+        np.testing.assert_array_equal(again.score_samples(other), wanted)
+        np.testing.assert_array_equal(mixture.score_samples(other), wanted)
+    numbers = [(kind, [list(frame.columns).index(name) for name in names]) for kind, names in KINDS]
+    array = frame.to_numpy(dtype=object)
+    again = SparseMixedMixture(2, columns=numbers, random_state=0).fit(array)
+    np.testing.assert_array_equal(again.score_samples(array), wanted)
+    capsys.readouterr()
+
+
+def test_one_typing_error_has_a_warning_and_does_not_set_the_scale():
+    frame, k = table(600, 1)
+    frame.loc[7, "a"] = 1e9
+    mixture = SparseMixedMixture(4, columns=KINDS, random_state=0)
+    with pytest.warns(UserWarning, match=r"row 7 of X holds 1e\+09 in column 'a'.*replace codes of missing values"):
+        mixture.fit(frame)
+    labels = np.delete(mixture.predict(frame), 7)
+    k = np.delete(k, 7)
+    assert len(np.unique(labels)) == 3
+    labels = np.unique(labels, return_inverse=True)[1]
+    best = max(np.mean(np.array(order)[labels] == k) for order in itertools.permutations(range(3)))
+    assert best > 0.9
