@@ -12,6 +12,8 @@ from sparsemix._estimator import features
 from sparsemix._estimator.absent import UNFITTED, Absent, by_fit
 from sparsemix._estimator.input.checks import check_explained, check_weights
 from sparsemix._estimator.input.forms import COUNTS, NUMBERS, NUMBERS_OR_COUNTS
+from sparsemix._estimator.summary.columns import Numbers, Shares
+from sparsemix._estimator.summary.summary import summary
 from sparsemix._kernels.vectors._log_sum import log_sum_exp
 from sparsemix._rows.blocks import spans
 from sparsemix._typing import Array, RowsLike, Weights
@@ -53,6 +55,11 @@ class FittedClusters:
         """Slots of the published clusters, in order of creation."""
         live = self.state.live(self.prior.discount)
         return live[np.argsort(self.state.ids[live])]
+
+    @property
+    def masses(self):
+        """Expected number of rows in each cluster, (K,)."""
+        return self.state.counts[self.slots]
 
     @cached_property
     def log_weights(self):
@@ -112,6 +119,7 @@ class ClusterPredictMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     converged_, history_, n_iter_ = Absent(by_fit), Absent(by_fit), Absent(by_fit)
     labels_ = Absent(no_labels)
     predict_sparse_proba, transform = features.predict_sparse_proba, features.transform
+    summary = summary
     # Attributes of scikit-learn's clusterers.
     cluster_centers_ = Absent("read means_, the means of the clusters")
     inertia_ = Absent("a mixture has no sum of squared distances; compare mixtures by score(X)")
@@ -240,8 +248,7 @@ class ClusterPredictMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     @property
     def counts_(self):
         """Expected mass of rows in each cluster n_k, (n_clusters,)."""
-        fitted = self._attribute("counts_")
-        return fitted.state.counts[fitted.slots]
+        return self._attribute("counts_").masses
 
     @property
     def weights_(self):
@@ -302,6 +309,13 @@ class ClusterPredictMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         tags.input_tags.positive_only = self._params.likelihood in OF_COUNTS
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+    def _columns(self, names, shares):
+        """What ``summary`` says of the columns."""
+        sums, slots = self._fitted.state.sums, self._fitted.slots
+        if not sums.has_covariances:
+            return [Shares.of_words(names, sums.means(slots), shares)]
+        return [Numbers.of_moments(names, sums.means(slots), sums.variances(slots), shares)]
 
     def _rows(self, X):
         """Checked rows in the form that the fitted clusters read."""

@@ -27,6 +27,7 @@ from sparsemix._estimator.input.checks import (
 )
 from sparsemix._estimator.learning import fit_rows
 from sparsemix._estimator.streams import absorb_rows, statistics_of
+from sparsemix._estimator.summary.summary import summary
 from sparsemix._rows.threads import Workers
 from sparsemix._stats.altered import altered
 from sparsemix._stats.weights import EqualWeights
@@ -59,10 +60,12 @@ class MixtureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Densit
 
     - ``readable(estimator, X, density)``: checked rows to predict, or to give a density of;
     - ``exact_rows(fitted, X)``: rows for predictions;
-    - ``as_learned(fitted, X)``: the fitted model, and rows as learning reads them.
+    - ``as_learned(fitted, X)``: the fitted model, and rows as learning reads them;
+    - ``columns(fitted, names, shares)``: what a summary says of the columns.
     """
 
     predict_sparse_proba, transform = features.predict_sparse_proba, features.transform
+    summary = summary
     # Attributes of scikit-learn's clusterers.
     labels_ = Absent("a mixture does not keep labels of rows; call predict(X), or fit_predict(X) instead of fit(X)")
     inertia_ = Absent("a mixture has no sum of squared distances; compare mixtures by score(X)")
@@ -329,6 +332,9 @@ class MixtureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Densit
         if variational and not fitted.model.variational:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r} after inference='em'")
         return fitted
+
+    def _columns(self, names, shares):
+        return self._recipe().columns(self._fitted, names, shares)
 
     def _ready(self, X, density=False, **annotations):
         check_is_fitted(self)

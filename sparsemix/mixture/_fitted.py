@@ -60,6 +60,11 @@ class FittedMixture:
         """Mixture weights, (K,)."""
         return self.model.weights.mean(self.stats["count"])
 
+    @property
+    def masses(self):
+        """Number of rows in each component, the sum of their responsibilities, (K,)."""
+        return np.maximum(self.stats["count"], 0.0)
+
     @cached_property
     def expected(self):
         """The expected log likelihood; of Gaussians these are Gaussians with the published covariances."""

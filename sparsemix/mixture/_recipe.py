@@ -11,6 +11,7 @@ from sparsemix._estimator.input.checks import check_rows, of_positive_weight
 from sparsemix._estimator.learning import Plan, plan_of_checkpoint
 from sparsemix._estimator.progress import fingerprint
 from sparsemix._estimator.streams import StreamState
+from sparsemix._estimator.summary.columns import Numbers
 from sparsemix._heuristics.mixture.births import Births, Recent, late_births
 from sparsemix._heuristics.mixture.priors import LearnedPrior, of_stream
 from sparsemix._heuristics.mixture.repairs import Repairs, ungrouped
@@ -220,6 +221,10 @@ class GaussianRecipe:
         """The fitted model as it reads these rows, and rows as learning reads them."""
         rows = Rows(X, None, fitted.model.shift, fitted.model.dtype)
         return fitted.reading(rows), rows
+
+    def columns(self, fitted, names, shares):
+        gaussians = fitted.plug_in
+        return [Numbers.of_moments(names, fitted.in_data_coordinates(gaussians.means), gaussians.variances(), shares)]
 
     # -- over blocks
 

@@ -270,6 +270,11 @@ class GaussianSlots:
         means = means if self.scales is None else means * self.scales
         return means if self.shift is None else means + self.shift
 
+    def variances(self, slots):
+        """Posterior mean variances of the columns in the coordinates of the data, (len(slots), D)."""
+        variances = self._marginals(slots)[1]
+        return variances if self.scales is None else variances * self.scales**2
+
     def covariances(self, slots):
         """Posterior mean covariances of the scaled columns, in scikit-learn's shape."""
         return self.family.unpack_covariances(self._gaussians(slots).covariances)

@@ -34,6 +34,19 @@ def log_constant(n_features, kappa):
     return -g - (order + 1.0) * np.log(2.0 * np.pi), mean_length
 
 
+def coordinate_moments(means, kappa):
+    """Means and variances of the coordinates, (K, D) each.
+
+    E[x] = A mu, and E[x x^T] = (A / kappa) I + (1 - D A / kappa) mu mu^T, with A / kappa = 1 / D at kappa = 0.
+    """
+    n_features = means.shape[1]
+    length = log_constant(n_features, kappa)[1]
+    across = np.where(kappa > 0.0, length / np.where(kappa > 0.0, kappa, 1.0), 1.0 / n_features)[:, None]
+    squares = means**2
+    variances = across * (1.0 - squares) + (1.0 - (n_features - 1) * across - length[:, None] ** 2) * squares
+    return length[:, None] * means, np.maximum(variances, 0.0)
+
+
 def concentration_of(n_features, mean_length, near=None):
     """kappa with A(kappa) = ``mean_length``, elementwise, at most MOST: the maximum of the concave log C + kappa A.
 

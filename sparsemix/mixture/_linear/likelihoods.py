@@ -8,7 +8,9 @@ import numpy as np
 from scipy import sparse
 
 from sparsemix._estimator.input.checks import check_counts
+from sparsemix._estimator.summary.columns import Numbers, Shares
 from sparsemix._stats.linear import Bernoulli, Mixed, Multinomial, VonMisesFisher
+from sparsemix._stats.linear.von_mises_fisher import coordinate_moments
 from sparsemix.mixture._linear import _columns
 from sparsemix.mixture._linear._rows import (
     BinaryRows,
@@ -60,6 +62,9 @@ class Likelihood(Protocol):
     def sums(self, means, rows):
         """Sums (K, D) of one row in each component with given means, checked."""
 
+    def columns(self, plug_in, names, shares):
+        """What ``summary`` says of the columns: Numbers or Shares. Only ``summary`` needs it."""
+
 
 @dataclass(frozen=True)
 class Directions:
@@ -105,6 +110,9 @@ class Directions:
             raise ValueError(f"row {norms.argmin()} of init_params is zero and has no direction; give mean directions")
         return SPREAD * means / norms
 
+    def columns(self, plug_in, names, shares):
+        return Numbers.of_moments(names, *coordinate_moments(plug_in.means, plug_in.scale), shares)
+
 
 @dataclass(frozen=True)
 class Words:
@@ -139,6 +147,9 @@ class Words:
         if (means < 0).any() or not (means.sum(axis=1) > 0).all():
             raise ValueError("a row of init_params is not a distribution; give no negative numbers, and positive sums")
         return means / means.sum(axis=1, keepdims=True) * rows.total().sum() / rows.mass
+
+    def columns(self, plug_in, names, shares):
+        return Shares.of_words(names, plug_in.counts.means, shares)
 
 
 @dataclass(frozen=True)
@@ -177,6 +188,8 @@ class Flags:
             raise ValueError(f"row {row} of init_params holds a number outside 0 to 1; give probabilities")
         return means
 
+    def columns(self, plug_in, names, shares):
+        return Shares.of_flags(names, plug_in.counts.means, shares)
 
 @dataclass(frozen=True)
 class Tables:
@@ -187,18 +200,18 @@ class Tables:
     def check(self, estimator, X, reset):
         params = estimator._params
         raw = _columns.raw_columns(estimator, X, reset)
-        columns = self.columns or getattr(estimator, "_columns", None)
+        columns = self.columns or getattr(estimator, "_schema", None)
         if reset:
             columns = _columns.read(raw, params.columns)
         codes = columns.codes(raw, params.handle_unknown)
         if reset:
-            estimator._columns = columns
+            estimator._schema = columns
             if params.columns == "auto" and not columns.plain:
                 print(f"{type(estimator).__name__}: {columns.described()}")
         return codes
 
     def prepared(self, estimator):
-        return Tables(estimator._columns)
+        return Tables(estimator._schema)
 
     def refuse(self, X, kept):
         """All rows are fine."""

@@ -155,6 +155,11 @@ class LinearRecipe:
         """The fitted model, and rows as learning reads them."""
         return self.seen(fitted.model, self.likelihood.rows(X, None), 0)
 
+    def columns(self, fitted, names, shares):
+        if not hasattr(self.likelihood, "columns"):
+            raise TypeError(f"{type(self.likelihood).__name__} has no method columns, which summary() needs; add it")
+        return [self.likelihood.columns(fitted.plug_in, names, shares)]
+
     # -- over blocks
 
     def refuse_blocks(self):

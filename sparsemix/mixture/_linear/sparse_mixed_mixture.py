@@ -225,7 +225,7 @@ class SparseMixedMixture(MixtureEstimator):
 
     def _recipe(self):
         likelihood = Tables()
-        return LinearRecipe(self._params, likelihood.prepared(self) if hasattr(self, "_columns") else likelihood)
+        return LinearRecipe(self._params, likelihood.prepared(self) if hasattr(self, "_schema") else likelihood)
 
     def __sklearn_tags__(self):
         """Tables of any columns."""
@@ -237,4 +237,4 @@ class SparseMixedMixture(MixtureEstimator):
     def columns_(self):
         """Kinds and labels of the columns."""
         self._attribute("columns_")
-        return self._columns.pairs()
+        return self._schema.pairs()

@@ -1,0 +1,1 @@
+"""Summaries of mixtures: what distinguishes each cluster from all rows."""
