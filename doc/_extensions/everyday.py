@@ -12,7 +12,7 @@ PARAMETERS = {
 }  # fmt: skip
 METHODS = [
     "fit", "fit_predict", "fit_transform", "predict", "predict_proba", "predict_sparse_proba", "predict_interval",
-    "transform", "score", "score_samples", "partial_fit", "print_topics", "topic_table", "sample",
+    "transform", "score", "score_samples", "partial_fit", "print_topics", "topic_table", "summary", "sample",
 ]  # fmt: skip
 # Classes with fewer parameters show them all.
 MOST = 9

@@ -1,5 +1,6 @@
 """Mixtures of a given number of components."""
 
+from sparsemix._estimator.summary.summary import Summary
 from sparsemix.mixture._linear.sparse_bernoulli_mixture import SparseBernoulliMixture
 from sparsemix.mixture._linear.sparse_mixed_mixture import SparseMixedMixture
 from sparsemix.mixture._linear.sparse_multinomial_mixture import SparseMultinomialMixture
@@ -14,4 +15,5 @@ __all__ = [
     "SparseMixedMixture",
     "SparseMultinomialMixture",
     "SparseVonMisesFisherMixture",
+    "Summary",
 ]

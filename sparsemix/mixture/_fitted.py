@@ -92,6 +92,8 @@ class FittedMixture:
         """Share of the background; 0 without one."""
         return 0.0 if self.model.background is None else self.model.background.weight(self.stats)
 
+    unassigned = background_weight  # the share of rows that belong to no component
+
     def background(self, kind, rows, start, stop):
         """Log weights of the background for rows, relative to a table of this kind, (n,)."""
         background = self.model.background

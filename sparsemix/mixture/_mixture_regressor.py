@@ -11,6 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from sparsemix._estimator.base import SparsemixEstimator
 from sparsemix._estimator.input.checks import check_number, check_rows
+from sparsemix._estimator.parameters import plain_arguments
+from sparsemix._estimator.summary.summary import Summary, summary_of
 from sparsemix._models.mixture.missing import LEAST
 from sparsemix._rows.blocks import Rows, spans
 from sparsemix._rows.threads import Workers
@@ -213,6 +215,25 @@ class MixtureRegressor(RegressorMixin, SparsemixEstimator):
         if joint.shape[1] != rows.X.shape[1]:
             raise ValueError(f"y has {joint.shape[1] - self.n_features_in_} columns; give {self.n_outputs_}, as in fit")
         return self.mixture_.score_samples(joint) - self.mixture_.score_samples(rows.X)
+
+    @plain_arguments
+    def summary(self, n_columns: int = 5) -> Summary:
+        """What distinguishes each component from all rows, in features and outcomes.
+
+        Parameters
+        ----------
+        n_columns : int, default=5
+            Number of columns of a component that the text lists.
+
+        Returns
+        -------
+        summary : Summary
+            That of ``mixture_``; outcomes are called y, or y 0, y 1 and so on.
+        """
+        check_is_fitted(self)
+        features = getattr(self, "feature_names_in_", [f"column {j}" for j in range(self.n_features_in_)])
+        outcomes = ["y"] if self._is_single else [f"y {j}" for j in range(self.n_outputs_)]
+        return summary_of(self.mixture_, n_columns, [*features, *outcomes])
 
     def _joint(self, X, y):
         """Features and outcomes side by side, and whether y has one axis."""

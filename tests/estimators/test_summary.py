@@ -8,6 +8,7 @@ from scipy.stats import norm
 
 from sparsemix import (
     GibbsNGGPMixture,
+    MixtureRegressor,
     SparseBernoulliMixture,
     SparseGaussianMixture,
     SparseMultinomialMixture,
@@ -16,8 +17,8 @@ from sparsemix import (
 )
 from sparsemix._estimator.summary.columns import Category, Numbers, Shares
 from sparsemix._estimator.summary.numbers import number, percent
-from sparsemix._estimator.summary.summary import Summary
 from sparsemix._stats.families import GAUSSIANS
+from sparsemix.mixture import Summary
 
 RNG = np.random.default_rng(0)
 GROUPS = np.arange(3000) % 3 == 0  # a third
@@ -110,7 +111,7 @@ def test_missing_values_and_a_background_do_not_change_what_rows_show():
     mixture = SparseGaussianMixture(2, covariance_type="diag", random_state=0).fit(X, background=True)
     summary = mixture.summary()
     np.testing.assert_allclose(np.sort(summary.shares), [3000 / 3 / 3150, 2000 / 3150], atol=0.02)
-    assert summary.shares.sum() + summary.background == pytest.approx(1.0)
+    assert summary.shares.sum() + summary.unassigned == pytest.approx(1.0)
     assert "of all rows belong to no cluster." in repr(summary)
     np.testing.assert_allclose(summary.columns[0].typical[summary.clusters[0], :2], [25_000, 40], rtol=0.03)
 
@@ -139,6 +140,22 @@ def test_categories_name_their_most_probable_levels():
     np.testing.assert_allclose(column.information[:, 0], (p * np.log(p / column.overall)).sum(axis=1))
     text = repr(Summary(np.array([30.0, 10.0]), [column]))
     assert "  region   north 81 %, south 12 %   all rows: north 30 %, south 25 %" in text
+
+
+def test_outcomes_of_a_regression_have_names():
+    X, y = PEOPLE[:300, :2], PEOPLE[:300, 2]
+    regressor = MixtureRegressor(SparseGaussianMixture(2, random_state=0))
+    single = regressor.fit(X, y).summary()
+    assert single.columns[0].names == ["column 0", "column 1", "y"]
+    np.testing.assert_array_equal(single.columns[0].typical, regressor.mixture_.means_)
+    assert regressor.fit(X, np.c_[y, y**2]).summary().columns[0].names[2:] == ["y 0", "y 1"]
+
+
+def test_own_likelihoods_say_what_summary_needs():
+    mixture = made("flags")
+    vars(mixture)["_likelihood"] = object()
+    with pytest.raises(TypeError, match=r"object has no method columns, which summary\(\) needs; add it"):
+        mixture.summary()
 
 
 # -- order and form

@@ -37,7 +37,7 @@ class Summary:
         What the mixture says of columns of each kind.
     n_columns : int, default=5
         Number of columns of a cluster in texts.
-    background : float, default=0.0
+    unassigned : float, default=0.0
         Share of rows that belong to no cluster.
     clusters : ndarray of int, default=None
         Clusters to show, as ``predict`` numbers them. None shows all, those with most rows first.
@@ -57,7 +57,7 @@ class Summary:
     masses: np.ndarray
     columns: Sequence[Any]
     n_columns: int = 5
-    background: float = 0.0
+    unassigned: float = 0.0
     clusters: np.ndarray | None = None
 
     def __post_init__(self):
@@ -73,7 +73,7 @@ class Summary:
     @property
     def shares(self):
         """Share of all rows that each cluster has, (n_clusters,)."""
-        return (1.0 - self.background) * shares_of(self.masses)
+        return (1.0 - self.unassigned) * shares_of(self.masses)
 
     def frame(self, n_columns: int | None = None) -> Any:
         """One row for each cluster and column, as a data frame of pandas.
@@ -156,8 +156,8 @@ class Summary:
 
     def _notes(self):
         out = []
-        if self.background > 0.0:
-            out.append(f"{percent(self.background)} of all rows belong to no cluster.")
+        if self.unassigned > 0.0:
+            out.append(f"{percent(self.unassigned)} of all rows belong to no cluster.")
         text = ["Columns that differ most from all rows come first."]
         text += dict.fromkeys(part.note for part in self.columns)
         hidden = self._n_columns - self.n_columns
@@ -232,7 +232,12 @@ def summary(self: Any, n_columns: int = 5) -> Summary:
     (2, 4)
     """
     check_is_fitted(self)
+    return summary_of(self, n_columns, getattr(self, "feature_names_in_", None))
+
+
+def summary_of(mixture, n_columns, names):
+    """The summary of a fitted mixture whose columns have these names, or None."""
     check_number("n_columns", n_columns)
-    masses = self._fitted.masses
-    columns = self._columns(getattr(self, "feature_names_in_", None), shares_of(masses))
-    return Summary(masses, columns, n_columns, getattr(self._fitted, "background_weight", 0.0))
+    masses = mixture._fitted.masses
+    columns = mixture._columns(names, shares_of(masses))
+    return Summary(masses, columns, n_columns, getattr(mixture._fitted, "unassigned", 0.0))
