@@ -104,6 +104,15 @@ def test_moments_of_directions_are_those_of_drawn_rows():
         np.testing.assert_allclose(columns.spread[k], rows.std(axis=0), atol=0.005)
 
 
+@pytest.mark.parametrize("likelihood", ["full", "diag", "spherical", "zero_mean"])
+def test_moments_of_growing_clusters_are_those_of_their_rows(likelihood):
+    X = RNG.normal(size=(600, 3)) * [1.0, 20.0, 0.3] + 0.5 * (likelihood != "zero_mean")
+    stream = StreamingNGGPMixture(likelihood, max_components=1, random_state=0).fit(X)
+    (columns,) = stream.summary().columns
+    np.testing.assert_allclose(columns.typical[0], stream.means_[0])
+    np.testing.assert_allclose(columns.spread[0], X.std(axis=0), rtol=0.05)
+
+
 def test_missing_values_and_a_background_do_not_change_what_rows_show():
     X = PEOPLE.copy()
     X[RNG.random(X.shape) < 0.1] = np.nan
