@@ -92,6 +92,6 @@ def mixture_plots(rng, est, X):
         "plot_eigenvectors": lambda: plotting.plot_eigenvectors(est, shape, n_components=few, n_eigenvectors=many),
         "plot_learning_curves": lambda: plotting.plot_learning_curves(est),
         "plot_mixture": lambda: plotting.plot_mixture(
-            est, X if many == 5 else None, columns, density=bool(rng.integers(2)), n_components=few
+            est, X if many == 5 else None, columns=columns, density=bool(rng.integers(2)), n_components=few
         ),
     }

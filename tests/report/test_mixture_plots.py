@@ -63,7 +63,7 @@ def test_names_points_and_density(rows):
     frame = pandas.DataFrame(rows.copy(), columns=["a", "b$", "c", "d"])
     frame.loc[7, "c"] = np.nan
     mixture = SparseGaussianMixture(3, random_state=0).fit(frame)
-    ax = plotting.plot_mixture(mixture, frame, ["c", "b$"], density=True)
+    ax = plotting.plot_mixture(mixture, frame, columns=["c", "b$"], density=True)
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("c", "b\\$")
     points, contours = ax.collections
     np.testing.assert_array_equal(points.get_offsets(), frame[["c", "b$"]].drop(7))
@@ -111,6 +111,74 @@ def test_heavy_components_are_drawn_first_and_darker(rows):
     np.testing.assert_allclose(alphas, np.sqrt(np.sort(mixture.weights_)[::-1] / mixture.weights_.max()))
 
 
+GROWING = [StreamingNGGPMixture, GibbsNGGPMixture]
+
+
+@pytest.mark.parametrize("likelihood", ["full", "diag", "spherical", "zero_mean"])
+@pytest.mark.parametrize("estimator", GROWING)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_growing_clusters_have_the_ellipses_of_their_covariances(rows, estimator, likelihood):
+    options = {"max_iter": 4} if estimator is GibbsNGGPMixture else {}
+    model = estimator(likelihood=likelihood, random_state=0, **options).fit(rows * [1.0, 30.0, 1.0, 5.0])
+    ax = plotting.plot_mixture(model, columns=(3, 1), density=True)
+    heavy_first = np.argsort(-model.weights_, kind="stable")
+    assert len(ax.patches) == 2 * len(heavy_first)
+    for k, ellipse in zip(heavy_first, ax.patches[::2], strict=True):
+        matrix, scales = model.covariances_[k], model.column_scales_
+        matrix = matrix if np.ndim(matrix) == 2 else matrix * np.eye(4)
+        variances = np.linalg.eigvalsh((scales[:, None] * matrix * scales)[np.ix_([3, 1], [3, 1])])
+        axes = sorted([ellipse.get_width() / 2, ellipse.get_height() / 2])
+        np.testing.assert_allclose(axes, np.sqrt(variances), rtol=1e-6)
+        np.testing.assert_allclose(ellipse.center, model.means_[k][[3, 1]], atol=1e-9)
+    assert len(ax.collections) == 1  # the density
+
+
+@pytest.mark.parametrize("estimator", [SparseGaussianMixture, *GROWING])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_points_have_the_colours_of_their_components(estimator, rows):
+    pandas = pytest.importorskip("pandas")
+    from matplotlib.colors import to_rgba
+
+    X = pandas.DataFrame(np.concatenate([rows, 40.0 + rows, 90.0 + rows[:50]]), columns=list("abcd"))
+    given = {SparseGaussianMixture: {"n_components": 3}, GibbsNGGPMixture: {"max_iter": 4}}.get(estimator, {})
+    model = estimator(random_state=0, **given).fit(X)
+    labels, heavy_first = model.predict(X), np.argsort(-model.weights_, kind="stable")
+    assert 1 < len(np.unique(labels)) < 10
+    for n_components in (1, 50):
+        ax = plotting.plot_mixture(model, X, columns=["a", "c"], n_components=n_components)
+        of = {k: patch.get_edgecolor()[:3] for k, patch in zip(heavy_first, ax.patches[::2], strict=False)}
+        expected = [of.get(k, to_rgba("0.6")[:3]) for k in labels]
+        np.testing.assert_allclose(ax.collections[0].get_facecolors()[:, :3], expected)
+        note = ax.get_title()
+        assert note.startswith("ellipses: one and two standard deviations")
+        assert (f"1 of {len(heavy_first)} components" in note) == (n_components == 1)
+
+
+def test_points_with_missing_values_have_the_colours_of_their_components(rows):
+    X = rows.copy()
+    X[::5, 3] = np.nan
+    mixture = SparseGaussianMixture(3, random_state=0).fit(X)
+    points = plotting.plot_mixture(mixture, X).collections[0].get_facecolors()
+    labels = mixture.predict(X)
+    assert len({(label, *colour) for label, colour in zip(labels, points.tolist(), strict=True)}) == 3
+
+
+def test_a_title_of_given_axes_stays(rows):
+    ax = plt.figure().subplots()
+    ax.set_title("cells")
+    plotting.plot_mixture(SparseGaussianMixture(2, random_state=0).fit(rows), ax=ax)
+    assert ax.get_title() == "cells"
+
+
+def test_clusters_of_documents_have_no_ellipses():
+    X = np.random.default_rng(0).poisson(1.0, (40, 6))
+    model = StreamingNGGPMixture(likelihood="multinomial", random_state=0).fit(X)
+    with pytest.raises(ValueError, match=r"model is a StreamingNGGPMixture of documents, .*; give one of rows of num"):
+        plotting.plot_mixture(model, X)
+    with pytest.raises(ValueError, match=r"model is a StreamingNGGPMixture; give a fitted"):
+        plotting.plot_mixture(StreamingNGGPMixture(), X)
+
+
 def test_figures_are_those_of_pyplot_and_can_be_closed(rows):
     mixture = SparseGaussianMixture(2, random_state=0).fit(rows)
     for draw in (plotting.plot_mixture, plotting.plot_learning_curves, lambda m: plotting.plot_eigenvectors(m, (2, 2))):
@@ -151,7 +219,7 @@ def test_plots_refuse_what_they_cannot_draw(rows):
     ]:  # fmt: skip
         with pytest.raises(ValueError, match=message):
             plotting.plot_mixture(mixture, **arguments)
-    with pytest.raises(ValueError, match="mixture is a SparseBernoulliMixture; give a fitted SparseGaussianMixture"):
+    with pytest.raises(ValueError, match="model is a SparseBernoulliMixture; give a fitted SparseGaussianMixture"):
         plotting.plot_mixture(SparseBernoulliMixture(2, random_state=0).fit(rows > 0))
     with pytest.raises(ValueError, match="x is 'time'; give 'epoch' or 'seconds'"):
         plotting.plot_learning_curves(mixture, x="time")
