@@ -1,5 +1,7 @@
 """Figures and axes of plots, made by pyplot so that ``plt.show()`` and ``plt.gcf()`` find them."""
 
+import numpy as np
+
 
 def new_figure(figure, width, height, layout="constrained"):
     """The given figure, or a new one of this size in inches."""
@@ -29,3 +31,9 @@ def label(word):
     """A word as a literal label: dollars start no formula, and unprintable characters are escaped."""
     text = "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in str(word))
     return text.replace("$", r"\$")
+
+
+def largest(model, n_topics):
+    """Indices of the topics with the largest weights."""
+    weights = getattr(model, "topic_weights_", np.zeros(len(model.components_)))
+    return np.argsort(-weights, kind="stable")[:n_topics]

@@ -1,4 +1,4 @@
-"""Plots of topics: top words, shares over time, a map, the choice of their number."""
+"""Plots of topics: top words, shares over time, the choice of their number."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -8,8 +8,8 @@ import numpy as np
 from sparsemix._typing import RowsLike
 from sparsemix.extend import SCORES, check_has_words, check_number, plain_arguments
 from sparsemix.metrics import top_words
-from sparsemix.plotting._figures import label, names_of, new_figure
-from sparsemix.texts import shares_over_time, topic_map
+from sparsemix.plotting._figures import label, largest, names_of, new_figure
+from sparsemix.texts import shares_over_time
 
 
 @plain_arguments
@@ -131,57 +131,6 @@ def plot_topics_over_time(
 
 
 @plain_arguments
-def plot_topic_map(model: Any, feature_names: Any = None, *, n_labels: int = 15, figure: Any = None) -> Any:
-    """Plot topics in the plane: similar topics are close, and areas show their weights.
-
-    Parameters
-    ----------
-    model : estimator
-        Fitted topic model with ``components_``. Areas are proportional to ``topic_weights_``, if it has them.
-    feature_names : array-like of str or vectorizer, default=None
-        The words, or the vectorizer that counted them.
-    n_labels : int, default=15
-        Number of topics that are labelled by their first words, largest first.
-    figure : matplotlib.figure.Figure, default=None
-        Figure to draw into; None creates one.
-
-    Returns
-    -------
-    figure : matplotlib.figure.Figure
-
-    Raises
-    ------
-    ValueError
-        For numbers below one, and if ``feature_names`` does not have one name per word.
-
-    Examples
-    --------
-    >>> from sparsemix import SparseSCVB0LDA
-    >>> from sparsemix.datasets import make_bars
-    >>> from sparsemix.plotting import plot_topic_map
-    >>> X = make_bars(n_samples=200, random_state=0)[0]
-    >>> model = SparseSCVB0LDA(10, random_state=0).fit(X)
-    >>> figure = plot_topic_map(model, n_labels=1)
-    >>> len(figure.axes[0].texts)
-    1
-    """
-    check_number("n_labels", n_labels)
-    check_has_words(model, "model", "components_")
-    components = model.components_
-    names = names_of(model, feature_names, components.shape[1])
-    places = topic_map(model)
-    weights = getattr(model, "topic_weights_", np.full(len(components), 1.0 / len(components)))
-    figure = new_figure(figure, 7.0, 7.0)
-    axis = figure.subplots()
-    axis.scatter(*places.T, s=2000 * weights / weights.max() / np.sqrt(len(weights)), alpha=0.4)
-    for k in largest(model, n_labels):
-        words = " ".join(label(names[v]) for v in top_words(components[[k]], min(2, components.shape[1]))[0])
-        axis.annotate(f"{k} {words}", places[k], fontsize=7, ha="center", va="center")
-    axis.set(xticks=[], yticks=[], aspect="equal")
-    return figure
-
-
-@plain_arguments
 def plot_choice(choice: Any, *, figure: Any = None) -> Any:
     """Plot held-out score, coherence and diversity against the number of topics.
 
@@ -216,9 +165,3 @@ def plot_choice(choice: Any, *, figure: Any = None) -> Any:
         axis.set_xticks(numbers, [str(n) for n in numbers])
         axis.minorticks_off()
     return figure
-
-
-def largest(model, n_topics):
-    """Indices of the topics with the largest weights."""
-    weights = getattr(model, "topic_weights_", np.zeros(len(model.components_)))
-    return np.argsort(-weights, kind="stable")[:n_topics]

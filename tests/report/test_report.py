@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.spatial.distance import pdist
 from sklearn.decomposition import NMF, LatentDirichletAllocation
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.pipeline import Pipeline, make_pipeline
@@ -177,10 +178,10 @@ def test_affinities_places_and_tree():
     merges, order = layout.topic_tree(affinity)
     assert merges.shape == (23, 2)
     np.testing.assert_array_equal(np.diff(order // 8) != 0, np.isin(np.arange(23), [7, 15]))
-    for n in (24, 5):  # t-SNE, and principal coordinates
-        places = layout.coordinates(affinity[:n, :n])
+    for n in (24, 5):  # neighbours, and distances
+        places = layout.coordinates(affinity[:n, :n], np.ones(n))
         assert np.abs(places).max() == pytest.approx(1.0)
-        np.testing.assert_array_equal(places, layout.coordinates(affinity[:n, :n]))
+        np.testing.assert_array_equal(places, layout.coordinates(affinity[:n, :n], np.ones(n)))
     own = np.array([places[i] for i in range(5)])
     distances = np.sqrt(1 - affinity[:5, :5])
     twin = np.linalg.norm(own[:, None] - own[None], axis=2)
@@ -190,7 +191,9 @@ def test_affinities_places_and_tree():
 @pytest.mark.parametrize("n", [1, 2, 3, 13])
 def test_few_topics_and_equal_ones_have_places(n):
     affinity = np.ones((n, n))
-    assert np.isfinite(layout.coordinates(affinity)).all()
+    places = layout.coordinates(affinity, np.zeros(n))
+    assert np.isfinite(places).all()
+    assert n == 1 or pdist(places).min() > 0.2
     merges, order = layout.topic_tree(affinity)
     assert (len(merges), sorted(order)) == (n - 1, list(range(n)))
 

@@ -6,6 +6,7 @@ import time
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.decomposition import LatentDirichletAllocation
 from test_report import HOSTILE
 
 from sparsemix import SparseLDA, report
@@ -287,6 +288,22 @@ def test_paper_and_browsers_without_scripts_have_all_topics(browser, visit, path
     context.close()
     assert all(word in printed for word in WORDS)
     assert printed.count("of all tokens") == 3
+
+
+def test_circles_of_equal_topics_do_not_cover_one_another(visit, tmp_path):
+    X = sparse.csr_matrix(np.random.default_rng(0).poisson(1.0, (40, 6)))
+    topics = np.ones((30, 6))
+    topics[:2] = [[90, 1, 1, 1, 1, 1], [1, 90, 1, 1, 1, 1]]
+    model = LatentDirichletAllocation(30, max_iter=1, random_state=0).fit(X)
+    model.components_ = topics
+    page = visit(report(model, X).save(tmp_path / "equal.html"))
+    page.click("nav >> text=Map")
+    page.wait_for_selector("svg.map circle")
+    read = "all => all.map(c => ['cx', 'cy', 'r'].map(name => +c.getAttribute(name)))"
+    x, y, r = np.array(page.eval_on_selector_all("svg.map circle", read)).T
+    gaps = np.hypot(x[:, None] - x, y[:, None] - y) - r[:, None] - r
+    assert gaps[np.triu_indices(30, 1)].min() > -0.11  # radii are rounded
+    assert r.max() > 5
 
 
 def test_the_map_has_labels_and_a_note(visit, path):

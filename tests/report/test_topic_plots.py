@@ -1,7 +1,10 @@
 """Plots of topics say what the model says; the readings in words."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
+from scipy.spatial.distance import pdist
 from sklearn.decomposition import LatentDirichletAllocation
 from sklearn.feature_extraction.text import CountVectorizer
 
@@ -164,3 +167,55 @@ def test_the_map_has_similar_topics_close(n_topics):
     assert distances.argmin() == 0
     with pytest.raises(ValueError, match="row 0 of topics is all zero"):
         topic_map(np.zeros((2, 3)))
+
+
+EQUAL = np.vstack([np.eye(40)[:2] + 0.01, np.ones((28, 40))])
+
+
+@pytest.mark.parametrize("topics", [EQUAL, np.eye(11), np.eye(30), np.ones((9, 4))], ids=["equal", "11", "30", "one"])
+def test_no_two_topics_are_on_one_spot_of_the_map(topics):
+    places = topic_map(topics)
+    assert np.abs(places).max() <= 1.0
+    assert pdist(places).min() > 0.9 / np.sqrt(len(places))
+    np.testing.assert_array_equal(places, topic_map(topics))
+
+
+def test_the_map_gives_large_topics_more_room():
+    weights = np.append(10.0, np.ones(99))
+    topics = np.random.default_rng(0).dirichlet(np.full(50, 0.1), 100)
+    places = topic_map(SimpleNamespace(components_=topics, topic_weights_=weights))
+    near = np.sort(np.linalg.norm(places[1:] - places[0], axis=1))[0]
+    assert near > 1.3 * np.median([np.sort(np.linalg.norm(places - place, axis=1))[1] for place in places[1:]])
+
+
+def test_the_map_of_equal_topics_has_circles_that_do_not_cover_one_another():
+    pytest.importorskip("matplotlib")
+    rng = np.random.default_rng(0)
+    for topics in (EQUAL, rng.dirichlet(np.full(60, 0.05), 200)):
+        weights = rng.dirichlet(np.full(len(topics), 0.5))
+        model = SimpleNamespace(components_=topics, topic_weights_=weights)
+        (circles,) = plotting.plot_topic_map(model).axes[0].collections
+        places, radii = circles.get_offsets(), circles.get_widths() / 2
+        np.testing.assert_allclose(circles.get_heights(), 2 * radii)
+        first, second = np.triu_indices(len(radii), 1)
+        assert (pdist(places) - radii[first] - radii[second]).min() > -1e-9
+        assert radii.max() > 0.2 / np.sqrt(len(radii))
+        np.testing.assert_array_equal(np.argsort(radii), np.argsort(weights))
+
+
+@pytest.mark.parametrize("size", [(7.0, 7.0), (4.0, 3.0)])
+@pytest.mark.parametrize("dpi", [70, 200])
+def test_labels_of_the_map_lie_within_the_axes(dpi, size):
+    plt = pytest.importorskip("matplotlib.pyplot")
+    names = [f"a_rather_long_name_of_the_word_{v}" for v in range(40)]
+    figure = plt.figure(figsize=size)
+    axis = plotting.plot_topic_map(SimpleNamespace(components_=EQUAL), names, n_labels=30, figure=figure).axes[0]
+    figure.dpi = dpi
+    figure.canvas.draw()
+    frame = axis.get_window_extent()
+    assert len(axis.texts) == 30
+    for text in axis.texts:
+        box = text.get_window_extent()
+        assert frame.x0 <= box.x0 < box.x1 <= frame.x1
+        assert frame.y0 <= box.y0 < box.y1 <= frame.y1
+    plt.close("all")

@@ -4,15 +4,18 @@ from typing import Any
 
 import numpy as np
 from scipy.cluster.hierarchy import leaves_list, linkage
-from scipy.spatial.distance import squareform
+from scipy.spatial.distance import pdist, squareform
 
 from sparsemix._typing import Array
 from sparsemix.extend import read_topics
+from sparsemix.texts._report.apart import apart, radii_of, spiral
 
 # Maximum number of topics on the map and in the tree, because memory and time grow with its square.
 MOST_TOPICS = 2000
-# With fewer topics the map shows the two principal coordinates alone.
+# With fewer topics the map shows their distances; with more of them, which topics are neighbours.
 LEAST_NEIGHBOURS = 12
+# Rounds of stress majorisation. Distances of few topics converge in less.
+ROUNDS = 300
 # Bytes of probabilities that ``affinities`` reads at once.
 BLOCK = 1 << 26
 
@@ -44,18 +47,24 @@ def topic_map(topics: Any) -> Array:
     Parameters
     ----------
     topics : estimator or array of shape (n_topics, n_words)
-        Fitted estimator with ``components_``, or nonnegative weights.
+        Fitted estimator with ``components_``, or nonnegative weights. Topics of large ``topic_weights_``, if it has
+        them, get more room.
 
     Returns
     -------
     places : ndarray of shape (n_topics, 2)
-        From -1 to 1. Up to 11 topics have the two principal coordinates of their Hellinger distances; more of them have
-        coordinates from t-SNE.
+        From -1 to 1. Up to 11 topics have places whose distances are as near as possible to their Hellinger distances;
+        more of them have coordinates from t-SNE. Topics that are too close are then pushed apart, so that circles can
+        show them. Equal topics are next to each other.
 
     Raises
     ------
     ValueError
         For weights that are negative or not finite, and a topic without weight.
+
+    References
+    ----------
+    Borg, I. and Groenen, P. (2005). "Modern multidimensional scaling". Springer. Chapter 8: stress majorisation.
 
     See Also
     --------
@@ -70,27 +79,43 @@ def topic_map(topics: Any) -> Array:
     >>> bool(np.linalg.norm(a - b) < np.linalg.norm(a - c))
     True
     """
-    return coordinates(affinities(read_topics(topics)))
+    components = read_topics(topics)
+    return coordinates(affinities(components), getattr(topics, "topic_weights_", np.ones(len(components))))
 
 
-def coordinates(affinity):
-    """Coordinates of topics in the plane (K, 2), from -1 to 1, by their affinities.
+def coordinates(affinity, weights):
+    """Coordinates of topics in the plane (K, 2), from -1 to 1, by their affinities, with room for their weights.
 
-    Few topics get the first two principal coordinates of the Hellinger distances. Hundreds of topics would overlap
-    there. Many topics therefore get coordinates from t-SNE, initialised with the principal coordinates.
+    Two principal coordinates would show the few topics that are far from all, with the rest on one spot. They are the
+    start of methods that show all distances, or for many topics the neighbours of each.
     """
-    n_topics = len(affinity)
     distances = np.sqrt(1.0 - affinity)
     places = principal_coordinates(distances)
-    if n_topics >= LEAST_NEIGHBOURS:
-        from sklearn.manifold import TSNE
-
-        start = 1e-4 * places / (places.std() or 1.0)
-        perplexity = min(15.0, (n_topics - 1) / 4)
-        places = TSNE(perplexity=perplexity, metric="precomputed", init=start.astype(np.float32), random_state=0,
-                      learning_rate="auto").fit_transform(distances).astype(np.float64)  # fmt: skip
+    places = (places / (places.std() or 1.0)) + 1e-2 * spiral(len(places))  # equal places would stay equal
+    places = (by_neighbours if len(places) >= LEAST_NEIGHBOURS else by_distances)(distances, places)
     places = places - (places.min(axis=0) + places.max(axis=0)) / 2
-    return places / (np.abs(places).max() or 1.0)
+    places = apart(places / (np.abs(places).max() or 1.0), radii_of(np.asarray(weights, dtype=np.float64)))
+    places = places - (places.min(axis=0) + places.max(axis=0)) / 2
+    return places / max(1.0, np.abs(places).max())
+
+
+def by_neighbours(distances, places):
+    """Places by t-SNE."""
+    from sklearn.manifold import TSNE
+
+    perplexity = min(15.0, (len(places) - 1) / 4)
+    tsne = TSNE(perplexity=perplexity, metric="precomputed", init=(1e-4 * places).astype(np.float32), random_state=0,
+                learning_rate="auto")  # fmt: skip
+    return tsne.fit_transform(distances).astype(np.float64)
+
+
+def by_distances(distances, places):
+    """Places of least stress, the sum of squared differences to the distances, by majorisation."""
+    for _ in range(ROUNDS):
+        found = squareform(pdist(places))
+        ratios = np.divide(distances, found, out=np.zeros_like(found), where=found > 0)
+        places = (ratios.sum(axis=1)[:, None] * places - ratios @ places) / len(places)
+    return places
 
 
 def principal_coordinates(distances):

@@ -373,7 +373,7 @@ def arranged(topics, components):
 def place_topics(topics, components):
     """Set map coordinates and similar topics of the first topics; the tree of these topics."""
     affinity = affinities(components[[topic["id"] for topic in topics[:MOST_TOPICS]]])
-    places = coordinates(affinity)
+    places = coordinates(affinity, np.array([topic["weight"] for topic in topics[: len(affinity)]]))
     others, near = similar_topics(affinity)
     for i, topic in enumerate(topics[: len(affinity)]):
         topic["at"] = [round(float(c), 3) for c in places[i]]

@@ -4,14 +4,28 @@ const MAP = 600;
 // Labels of the map, and the size of their letters.
 const MOST_LABELS = 40;
 const [LETTER, LINE] = [6.4, 14];
+// Radii of circles: of a topic without weight, and the largest.
+const [LEAST, WIDEST] = [2, 36];
 
-function radius(topic, placed) {
-  const most = Math.max(...placed.map((other) => other.weight)) || 1;
-  return 3 + Math.min(34, 190 / Math.sqrt(placed.length + 4)) * Math.sqrt(topic.weight / most);
+const scale = (c) => MAP / 2 + c * (MAP / 2 - 42);
+
+// The largest radii, linear in the roots of weights, at which no circle covers another.
+function radiiOf(placed) {
+  const most = Math.max(...placed.map((topic) => topic.weight)) || 1;
+  const roots = placed.map((topic) => Math.sqrt(topic.weight / most));
+  const points = placed.map((topic) => topic.at.map(scale));
+  let room = WIDEST - LEAST;
+  points.forEach(([x, y], i) => {
+    for (let j = 0; j < i; j += 1) {
+      const gap = Math.hypot(x - points[j][0], y - points[j][1]) - 2 * LEAST;
+      room = Math.min(room, Math.max(0, gap) / (roots[i] + roots[j] || 1));
+    }
+  });
+  return new Map(placed.map((topic, i) => [topic, LEAST + room * roots[i]]));
 }
 
 // Labels of the largest topics that have space: each below its circle, and none over another.
-function labelsOf(placed, scale) {
+function labelsOf(placed, radii) {
   const taken = [];
   const labels = [];
   for (const topic of placed.slice(0, 4 * MOST_LABELS)) {
@@ -19,8 +33,8 @@ function labelsOf(placed, scale) {
     const short = text.length > 26 ? `${text.slice(0, 25)}…` : text;
     const half = (short.length * LETTER) / 2;
     const x = Math.max(half, Math.min(MAP - half, scale(topic.at[0])));
-    const below = scale(topic.at[1]) + radius(topic, placed) + LINE - 3;
-    const y = radius(topic, placed) > 1.3 * half || below > MAP - 3 ? scale(topic.at[1]) + 4 : below;
+    const below = scale(topic.at[1]) + radii.get(topic) + LINE - 3;
+    const y = radii.get(topic) > 1.3 * half || below > MAP - 3 ? scale(topic.at[1]) + 4 : below;
     if (taken.some(([a, b, c]) => Math.abs(x - a) < half + c + 4 && Math.abs(y - b) < LINE)) continue;
     taken.push([x, y, half]);
     labels.push(svg("text", { x, y }, short));
@@ -30,12 +44,12 @@ function labelsOf(placed, scale) {
 }
 
 // The words of a topic in a box at its circle.
-function noteOf(topic, placed, scale) {
+function noteOf(topic, r) {
   const words = labelOf(topic, 8);
   const lines = [nameOf(topic).slice(0, 48), words.slice(0, 4).join(", "), words.slice(4).join(", ")].filter(Boolean);
   const width = Math.min(MAP, Math.max(...lines.map((line) => line.length)) * LETTER + 16);
   const height = lines.length * LINE + 10;
-  const [cx, cy, r] = [scale(topic.at[0]), scale(topic.at[1]), radius(topic, placed)];
+  const [cx, cy] = topic.at.map(scale);
   const x = Math.max(0, Math.min(MAP - width, cx - width / 2));
   const y = cy - r - height - 4 > 0 ? cy - r - height - 4 : Math.min(MAP - height, cy + r + 4);
   return svg("g", { class: "note" }, svg("rect", { x, y, width, height, rx: 4 }),
@@ -43,9 +57,9 @@ function noteOf(topic, placed, scale) {
 }
 
 function mapOfTopics(chosen, query, choose) {
-  const placed = topics.filter((topic) => topic.at).sort(largest); // small circles lie on large ones
+  const placed = topics.filter((topic) => topic.at).sort(largest);
   const told = el("p", { class: "soft", role: "status" }, "Point at a circle, or use the arrow keys and Enter.");
-  const scale = (c) => MAP / 2 + c * (MAP / 2 - 42);
+  const radii = radiiOf(placed);
   const circles = new Map();
   let note = null;
   let pointed = chosen && chosen.at ? chosen : null;
@@ -56,7 +70,7 @@ function mapOfTopics(chosen, query, choose) {
     circles.get(topic).classList.add("chosen");
     told.textContent = `${topic.name || `Topic ${topic.id}`}, ${percent(topic.weight)} of all tokens: ${labelOf(topic, 8).join(", ")}`;
     if (note) note.remove();
-    note = noteOf(topic, placed, scale);
+    note = noteOf(topic, radii.get(topic));
     picture.append(note);
   }
 
@@ -88,14 +102,14 @@ function mapOfTopics(chosen, query, choose) {
   for (const topic of placed) {
     const off = !matches(topic, query);
     const circle = svg("circle", {
-      cx: scale(topic.at[0]), cy: scale(topic.at[1]), r: radius(topic, placed).toFixed(1), "data-topic": topic.id,
+      cx: scale(topic.at[0]), cy: scale(topic.at[1]), r: radii.get(topic).toFixed(1), "data-topic": topic.id,
       class: [off ? "off" : "", unsure(topic), topic === pointed ? "chosen" : ""].join(" ").trim(),
       onclick: () => choose(topic), onpointerenter: () => point(topic),
     });
     circles.set(topic, circle);
     picture.append(circle);
   }
-  picture.append(...labelsOf(placed, scale));
+  picture.append(...labelsOf(placed, radii));
   if (pointed) point(pointed);
   return [picture, told];
 }
