@@ -69,7 +69,7 @@ def plot_topic_over_time(
     for axis, words, kind in ((rise, order[::-1][:n_words], "rise"), (fall, order[:n_words], "fall")):
         for word in words:
             axis.plot(x, shares[:, word], label=label(names[word]))
-        axis.set(title=f"words that {kind}", ylabel="probability")
+        axis.set(title=f"words that {kind}", ylabel="probability", ylim=(0.0, None))
         axis.legend(fontsize=7)
     ticks = np.unique(np.linspace(0, len(labels) - 1, min(6, len(labels))).astype(int))
     fall.set_xticks(ticks, [labels[i].replace(" to ", "\nto ") for i in ticks])

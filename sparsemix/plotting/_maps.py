@@ -69,7 +69,7 @@ def plot_topic_map(model: Any, feature_names: Any = None, *, n_labels: int = 15,
     draw_circles(axis, places, radii)
     order = largest(model, n_labels)
     words = [" ".join(str(names[v]) for v in row) for row in top_words(components[order], min(2, components.shape[1]))]
-    texts = [annotated(axis, f"{k} {both}", places[k]) for k, both in zip(order, words, strict=True)]
+    texts = [labelled(axis, f"{k} {both}", places[k]) for k, both in zip(order, words, strict=True)]
     move_inside(axis, texts, radii[order])
     return figure
 
@@ -95,7 +95,7 @@ def draw_circles(axis, places, radii):
     axis.set(xticks=[], yticks=[], aspect="equal", xlim=(-limit, limit), ylim=(-limit, limit))
 
 
-def annotated(axis, text, place):
+def labelled(axis, text, place):
     """A label at a place of the map, which takes no part in the layout of the figure."""
     text = label(text if len(text) <= MOST_LETTERS else text[: MOST_LETTERS - 1] + "\u2026")
     style = {"fontsize": 7, "ha": "center", "va": "center", "clip_on": True}

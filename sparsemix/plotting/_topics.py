@@ -78,7 +78,11 @@ def plot_top_words(
 def plot_topics_over_time(
     model: Any, X: RowsLike, dates: Sequence[Any], feature_names: Any = None, *, n_topics: int = 8, figure: Any = None
 ) -> Any:
-    """Plot the mean document shares of the largest topics by day, month, year or decade.
+    """Plot the mean document shares of the largest topics by day, month, year or decade, with intervals.
+
+    A band is the 95 % confidence interval of the mean of each period, from the spread of the shares of its documents:
+    a line that stays within one height of the bands may vary by chance. The axis begins at zero. Periods without
+    documents leave gaps, and those with one document have no band. See :func:`sparsemix.texts.shares_over_time`.
 
     Parameters
     ----------
@@ -118,14 +122,19 @@ def plot_topics_over_time(
     check_number("n_topics", n_topics)
     found, n_words = shares_over_time(model, X, dates), model.components_.shape[1]
     labels, names = found.periods, names_of(model, feature_names, n_words)
+    order, x = np.argsort(-found.weights, kind="stable")[:n_topics], np.arange(len(labels))
+    means = np.where(found.n_documents[:, None] > 0, found.shares, np.nan)
     figure = new_figure(figure, 7.0, 4.0)
     axis = figure.subplots()
-    for k in np.argsort(-found.weights, kind="stable")[:n_topics]:
+    for k in order:
         words = ", ".join(label(names[v]) for v in top_words(model.components_[[k]], min(3, n_words))[0])
-        axis.plot(range(len(labels)), found.shares[:, k], label=f"{k}: {words}")
+        (line,) = axis.plot(x, means[:, k], marker=".", label=f"{k}: {words}")
+        axis.fill_between(x, found.low[:, k], found.high[:, k], alpha=0.2, color=line.get_color(), linewidth=0)
     ticks = np.unique(np.linspace(0, len(labels) - 1, min(8, len(labels))).astype(int))
     axis.set_xticks(ticks, [labels[i] for i in ticks])
-    axis.set(ylabel="mean document share")
+    axis.set(ylabel="mean document share\n(bands: 95 % intervals of the means)", ylim=(0.0, None))
+    highest = np.nanmax(means[:, order])
+    axis.set_ylim(0.0, min(axis.get_ylim()[1], 2.0 * highest or 1.0))  # wide bands of few documents are cut
     axis.legend(fontsize=7)
     return figure
 

@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from scipy import stats
 from scipy.spatial.distance import pdist
 from sklearn.decomposition import LatentDirichletAllocation
 from sklearn.feature_extraction.text import CountVectorizer
@@ -148,6 +149,51 @@ def test_shares_over_time_are_those_of_the_documents(fitted):
     with pytest.warns(UserWarning, match="1 of 60 dates are not read") as warned:
         shares_over_time(model, X, [*["2001"] * 59, "soon"])
     assert warned[0].filename == __file__
+
+
+def test_shares_over_time_have_standard_errors_and_intervals(fitted):
+    model, X, _ = fitted
+    years = np.repeat([2001, 2003, 2004], [20, 39, 1])
+    found, shares = shares_over_time(model, X, years), model.transform(X)
+    assert found.n_documents.tolist() == [20, 0, 39, 1]
+    for period, rows in ((0, slice(0, 20)), (2, slice(20, 59))):
+        for k in range(3):
+            values = shares[rows, k].astype(np.float64)
+            expected = stats.sem(values)
+            np.testing.assert_allclose(found.standard_errors[period, k], expected, rtol=1e-6)
+            low, high = stats.t.interval(0.95, len(values) - 1, values.mean(), expected)
+            np.testing.assert_allclose(found.low[period, k], max(low, 0.0), rtol=1e-6)
+            np.testing.assert_allclose(found.high[period, k], min(high, 1.0), rtol=1e-6)
+    for values in (found.standard_errors, found.low, found.high):
+        assert np.isnan(values[[1, 3]]).all()
+
+
+def test_intervals_of_random_periods_hold_the_mean():
+    """Documents of random years: about 95 % of the bands hold the mean of all documents."""
+    rng = np.random.default_rng(0)
+    X = rng.poisson(2.0, (4000, 6))
+    model = SparseLDA(3, max_iter=5, tol=0, random_state=0).fit(X)
+    found, mean = shares_over_time(model, X, rng.integers(1900, 1950, 4000)), model.transform(X).mean(axis=0)
+    assert 0.9 < np.mean((found.low <= mean) & (mean <= found.high)) < 0.99
+
+
+def test_the_axis_over_time_begins_at_zero_and_shows_bands_and_gaps(fitted):
+    pytest.importorskip("matplotlib")
+    model, X, vectorizer = fitted
+    years = np.repeat([2001, 2003, 2004], [20, 38, 2])
+    found = shares_over_time(model, X, years)
+    axis = plotting.plot_topics_over_time(model, X, years, vectorizer).axes[0]
+    assert axis.get_ylim()[0] == 0.0
+    assert np.nanmax(found.shares) <= axis.get_ylim()[1] <= 2.0
+    assert "95 % intervals" in axis.get_ylabel()
+    assert len(axis.lines) == len(axis.collections) == 3
+    for k, line, band in zip(np.argsort(-found.weights), axis.lines, axis.collections, strict=True):
+        np.testing.assert_array_equal(np.isnan(line.get_ydata()), [False, True, False, False])
+        points = np.concatenate([path.vertices for path in band.get_paths()])
+        for period in (0, 2, 3):
+            heights = points[points[:, 0] == period, 1]
+            ends = found.low[period, k], found.high[period, k]
+            np.testing.assert_allclose([heights.min(), heights.max()], ends, atol=1e-12)
 
 
 def test_warnings_of_plots_name_the_line_of_the_caller(fitted):

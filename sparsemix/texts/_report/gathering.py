@@ -20,6 +20,7 @@ from sparsemix.extend import (
 from sparsemix.texts._report.bins import bins_of_dates
 from sparsemix.texts._report.changes import Usage
 from sparsemix.texts._report.dates import days_of
+from sparsemix.texts._report.spread import Spread
 
 # Documents whose shares are in memory at once.
 BLOCK = 4096
@@ -140,6 +141,8 @@ def representative_documents(model: Any, X: RowsLike, n_documents: int = 3) -> A
 def shares_over_time(model: Any, X: RowsLike, dates: Sequence[Any]) -> Any:
     """Mean document shares of topics by day, month, year or decade, whichever gives some dozens of periods.
 
+    Compare the mean of a period with ``low`` and ``high``: means of few documents vary by chance.
+
     Parameters
     ----------
     model : estimator
@@ -156,8 +159,16 @@ def shares_over_time(model: Any, X: RowsLike, dates: Sequence[Any]) -> Any:
 
         periods : list of str
             Names of the periods in order of time, also of those without documents.
+        n_documents : ndarray of shape (n_periods,)
+            Numbers of documents.
         shares : ndarray of shape (n_periods, n_components)
             Mean shares of the documents of a period; zero without documents.
+        standard_errors : ndarray of shape (n_periods, n_components)
+            Standard errors of these means: standard deviations of the shares within the period, divided by the root of
+            the number of its documents. NaN for fewer than two documents.
+        low, high : ndarray of shape (n_periods, n_components)
+            95 % confidence intervals of the means, by Student's t distribution, within 0 and 1. They are pointwise, and
+            take documents as independent and the topics as known. NaN for fewer than two documents.
         weights : ndarray of shape (n_components,)
             Shares of all tokens.
 
@@ -179,15 +190,23 @@ def shares_over_time(model: Any, X: RowsLike, dates: Sequence[Any]) -> Any:
     >>> X = make_bars(n_samples=200, random_state=0)[0]
     >>> model = SparseSCVB0LDA(10, random_state=0).fit(X)
     >>> found = shares_over_time(model, X, [2001, 2002] * 100)
-    >>> found.periods, found.shares.shape
-    (['2001', '2002'], (2, 10))
+    >>> found.periods, found.n_documents.tolist(), found.shares.shape
+    (['2001', '2002'], [100, 100], (2, 10))
+    >>> bool((found.low <= found.shares).all())
+    True
     """
     X = check_documents(model, X)
     codes, periods = bins_of_dates(days_of(per_document(dates, "dates", X.shape[0])))
     if not periods:
         raise ValueError("dates has no date that can be read; give years, dates, or texts such as 2024-05-31")
-    found = gather(model, X, 1, [codes])
-    return Bunch(periods=periods, shares=found.strata[0], weights=found.weights)
+    spread = Spread(codes, len(periods), len(model.components_))
+    found = gather(model, X, 1, [codes], spread.add)
+    means = found.strata[0]
+    errors, low, high = spread.intervals(means)
+    return Bunch(
+        periods=periods, n_documents=spread.n_documents, shares=means, standard_errors=errors, low=low, high=high,
+        weights=found.weights,
+    )  # fmt: skip
 
 
 def check_documents(model, X):
