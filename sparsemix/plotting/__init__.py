@@ -1,4 +1,7 @@
-"""Plots of fitted models; needs matplotlib (``pip install 'sparsemix[plot]'``)."""
+"""Plots of fitted models; needs matplotlib (``pip install 'sparsemix[plot]'``).
+
+Arguments have one order: the model or result, its data, what is shown, ``feature_names``. All options are keywords.
+"""
 
 from sparsemix.plotting._curves import plot_learning_curves
 from sparsemix.plotting._drift import plot_topic_over_time

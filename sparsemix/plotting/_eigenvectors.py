@@ -11,13 +11,13 @@ from sparsemix.plotting._figures import new_figure
 
 @plain_arguments
 def plot_eigenvectors(
-    mixture: Any, patch_shape: Sequence[int], *, n_components: int = 12, n_eigenvectors: int = 10, figure: Any = None
+    model: Any, patch_shape: Sequence[int], *, n_components: int = 12, n_eigenvectors: int = 10, figure: Any = None
 ) -> Any:
     """Plot the leading eigenvectors of the covariances of the largest components as small images.
 
     Parameters
     ----------
-    mixture : fitted mixture with full covariances
+    model : fitted mixture with full covariances
         An estimator with ``weights_`` and ``covariances_`` of shape (n_components, n_features, n_features).
     patch_shape : tuple of int
         Height and width of a patch in pixels.
@@ -50,9 +50,9 @@ def plot_eigenvectors(
     """
     check_number("n_components", n_components)
     check_number("n_eigenvectors", n_eigenvectors)
-    weights, covariances = mixture.weights_, getattr(mixture, "covariances_", None)
+    weights, covariances = model.weights_, getattr(model, "covariances_", None)
     if np.ndim(covariances) != 3:
-        raise ValueError(f"this {type(mixture).__name__} has no full covariances; fit it with covariance_type='full'")
+        raise ValueError(f"this {type(model).__name__} has no full covariances; fit it with covariance_type='full'")
     n_features = covariances.shape[2]
     if np.shape(patch_shape) != (2,) or np.min(patch_shape) < 1 or np.prod(patch_shape) != n_features:
         raise ValueError(f"patch_shape is {patch_shape!r}; give height and width of patches of {n_features} values")
