@@ -339,9 +339,9 @@ if ARROW:
         "Arrow with dates": (lambda A: arrow_with(A, lambda A: [1] * len(A), "date32"), "column 'x0' of X.*convert"),
         "Arrow with text": (lambda A: arrow_with(A, lambda A: ["a"] * len(A), "string"), "row 0 of X .* text 'a'"),
     }
-def is_missing(name):
-    """Whether this entry of WRONG holds a missing value, which some estimators take."""
-    some = name in ("None", "polars with nothing", "Arrow with a null")
+def is_missing(name, categories=()):
+    """Whether this entry of WRONG holds a missing value, which some estimators take; those of categories any."""
+    some = name in ("None", "polars with nothing", "Arrow with a null", *["pd.NA object"] * len(categories))
     return some or name.startswith("NaN as") or name.endswith(" with pd.NA")
 
 

@@ -299,6 +299,29 @@ class MixtureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Densit
         """
         return self._criterion(X, np.log)
 
+    def icl(self, X: RowsLike) -> float:
+        """Integrated completed likelihood: ``bic`` of rows whose components were known, those of ``predict``.
+
+        It exceeds ``bic`` by -2 times the sum of the logarithms of the largest responsibilities [1]_. So it prefers
+        fewer components than ``bic`` where components overlap, and counts clusters rather than densities.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        icl : float
+            Lower is better.
+
+        References
+        ----------
+        .. [1] Biernacki, C., Celeux, G. and Govaert, G., "Assessing a Mixture Model for Clustering with the Integrated
+           Completed Likelihood", IEEE TPAMI 2000.
+        """
+        return self.bic(X) - 2.0 * float(self._of_rows(X, "certainties").sum())
+
     def _criterion(self, X, price):
         """-2 log likelihood of rows + the price of a parameter, a function of their number."""
         log_density, model = self.score_samples(X), self._fitted.model

@@ -135,6 +135,22 @@ class FittedMixture:
         self.each_tile("responsibility", rows, workers, share)
         return resp
 
+    def certainties(self, rows, workers):
+        """Logarithm of the largest responsibility of each row, (n,)."""
+        out = np.empty(len(rows))
+
+        def share(start, stop, weights):
+            largest, log_z = weights.max(axis=1), out[start:stop]
+            check_explained(largest, start)
+            log_sum_exp(weights, log_z)
+            if self.model.background is not None:
+                other = self.background("responsibility", rows, start, stop)
+                largest, log_z[...] = np.maximum(largest, other), np.logaddexp(log_z, other)
+            np.subtract(largest, log_z, out=log_z)
+
+        self.each_tile("responsibility", rows, workers, share)
+        return out
+
     def log_density(self, rows, workers):
         """Log density of each row, (n,)."""
         out = np.empty(len(rows))

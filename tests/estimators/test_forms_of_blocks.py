@@ -94,7 +94,7 @@ def test_what_is_not_a_number_is_refused_with_its_block(case):
     if takes_sparse(case):
         table |= forms.WRONG_SPARSE
     if get_tags(case.estimator).input_tags.allow_nan:
-        table = {name: entry for name, entry in table.items() if not forms.is_missing(name)}
+        table = {name: entry for name, entry in table.items() if not forms.is_missing(name, case.data.categories)}
     for name in some(case, table):
         form, message = table[name]
         message = OF_COLUMNS if get_tags(case.estimator).input_tags.string else message

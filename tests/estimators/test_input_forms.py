@@ -28,7 +28,7 @@ def numbers_of(case):
 
 
 # What an estimator of columns of several kinds says: it takes texts, and names columns as they are named.
-OF_COLUMNS = r"column '?\w+'? of X|in column '?\w+'?|\bX\b.*(give|fill|convert|Reshape|Expected|not supported)"
+OF_COLUMNS = r"column '?\w+'? of X|in column '?\w+'?|\bX\b.*(give|make|fill|convert|Reshape|Expected|not supported)"
 
 
 def some(case, names, quick=1):
@@ -81,7 +81,7 @@ def test_what_is_not_a_number_is_refused(case):
     for name in some(case, table):
         form, message = table[name]
         message = OF_COLUMNS if get_tags(case.estimator).input_tags.string else message
-        if forms.is_missing(name) and get_tags(case.estimator).input_tags.allow_nan:
+        if forms.is_missing(name, case.data.categories) and get_tags(case.estimator).input_tags.allow_nan:
             assert np.isfinite(case.make().fit(form(A)).score(form(A))), name
             continue
         with refused(name, message):

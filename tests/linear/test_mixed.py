@@ -5,7 +5,8 @@ import itertools
 import numpy as np
 import pytest
 from scipy import integrate, stats
-from scipy.special import gammaln, logsumexp
+from scipy.special import logsumexp
+from sklearn.model_selection import GridSearchCV
 
 from sparsemix import SparseBernoulliMixture, SparseGaussianMixture, SparseMixedMixture
 
@@ -36,11 +37,6 @@ def table(n=300, seed=0, missing=0.0):
     return frame, k
 
 
-def shares_log_pmf(x, p):
-    """Log probability of counts (n, V)."""
-    return gammaln(x.sum(axis=1) + 1) - gammaln(x + 1).sum(axis=1) + x @ np.log(p)
-
-
 def test_score_of_one_component_is_the_product_of_separate_families():
     frame, _ = table()
     mixture = SparseMixedMixture(1, columns=KINDS, **ML).fit(frame)
@@ -53,7 +49,7 @@ def test_score_of_one_component_is_the_product_of_separate_families():
         wanted += np.log(frame[name].map(frame[name].value_counts(normalize=True)).to_numpy(dtype=float))
     wanted += stats.poisson.logpmf(frame["g"], frame["g"].mean())
     shares = frame[["h", "i", "j"]].to_numpy(dtype=float)
-    wanted += shares_log_pmf(shares, shares.sum(axis=0) / shares.sum())
+    wanted += shares @ np.log(shares.sum(axis=0) / shares.sum())  # without the multinomial coefficient
     np.testing.assert_allclose(mixture.score_samples(frame), wanted, rtol=1e-6)
     # at one component the bound is the log likelihood of all rows
     assert mixture.lower_bound_ == pytest.approx(wanted.sum(), rel=1e-6)
@@ -295,3 +291,37 @@ def test_one_typing_error_has_a_warning_and_does_not_set_the_scale():
     labels = np.unique(labels, return_inverse=True)[1]
     best = max(np.mean(np.array(order)[labels] == k) for order in itertools.permutations(range(3)))
     assert best > 0.9
+
+
+def test_summary_describes_each_kind():
+    frame, _ = table(600, 1)
+    mixture = SparseMixedMixture(3, columns=KINDS, random_state=0).fit(frame)
+    rows = mixture.summary().frame().set_index(["cluster", "column"])
+    resp = mixture.predict_proba(frame)
+    for k in range(3):
+        shares = resp[:, k] / resp[:, k].sum()
+        assert rows.loc[(k, "a"), "typical"] == pytest.approx(shares @ frame["a"], abs=0.05)
+        assert rows.loc[(k, "g"), "typical"] == pytest.approx(shares @ frame["g"], abs=0.2)
+        assert rows.loc[(k, "g"), "spread"] == pytest.approx(rows.loc[(k, "g"), "typical"] ** 0.5)
+        assert rows.loc[(k, "e"), "typical"] == ["red", "green", "blue"][np.argmax(
+            [shares @ (frame["e"] == level) for level in ("red", "green", "blue")]
+        )]  # fmt: skip
+        counts = shares @ frame[["h", "i", "j"]]
+        assert rows.loc[(k, "i"), "typical"] == pytest.approx(counts["i"] / counts.sum(), abs=0.05)
+    assert "all rows:" in str(mixture.summary())
+
+
+def test_icl_is_bic_of_the_labels_of_predict():
+    frame, _ = table(300, 1)
+    mixture = SparseMixedMixture(3, columns=KINDS, random_state=0).fit(frame)
+    largest = np.log(mixture.predict_proba(frame).max(axis=1)).sum()
+    assert mixture.icl(frame) == pytest.approx(mixture.bic(frame) - 2.0 * largest)
+
+
+def test_number_of_clusters_by_search_and_criteria():
+    frame, _ = table(600, 1)
+    mixtures = [SparseMixedMixture(k, columns=KINDS, random_state=0).fit(frame) for k in range(1, 6)]
+    assert np.argmin([mixture.bic(frame) for mixture in mixtures]) == 2
+    assert np.argmin([mixture.icl(frame) for mixture in mixtures]) == 2
+    search = GridSearchCV(SparseMixedMixture(columns=KINDS, random_state=0), {"n_components": [1, 2, 3]}, cv=3)
+    assert search.fit(frame).best_params_ == {"n_components": 3}

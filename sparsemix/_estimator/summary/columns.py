@@ -51,6 +51,13 @@ class Numbers:
             information = np.where(total > 0.0, 0.5 * (squares / total + ratio - 1.0 - np.log(ratio)), 0.0)
         return cls(names, means, np.sqrt(variances), overall, np.sqrt(total), information)
 
+    @classmethod
+    def of_rates(cls, names, rates, shares):
+        """Counts with Poisson distributions of these means (K, D) in clusters with these shares (K,) of the rows."""
+        overall = shares @ rates
+        spread = np.sqrt(overall + shares @ (rates - overall) ** 2)
+        return cls(names, rates, np.sqrt(rates), overall, spread, rel_entr(rates, overall) - rates + overall)
+
     def cells(self, k, j):
         """See the module."""
         inside, outside = (self.typical[k, j], self.spread[k, j]), (self.overall[j], self.overall_spread[j])

@@ -10,8 +10,7 @@ kind         T                            prior                log density witho
 ``Normals``  1, z, products of two z      Normal-Wishart       -(z - mu)' V^-1 (z - mu) / 2 - log|V| / 2
 ``Levels``   one of each level            Dirichlet            log theta_level
 ``Counts``   1, x, log x!                 Gamma                x log lambda - lambda
-``Shares``   x of each column, log of a   Dirichlet            sum of x log theta
-             multinomial coefficient
+``Shares``   x of each column             Dirichlet            sum of x log theta
 ============ ============================ ==================== =======================================
 
 z is a number relative to a shift and a scale of its column, which keep sums of squares exact. A prior counts as
@@ -128,6 +127,12 @@ class Normals:
         """Weights of T at the posterior means, which are the modes; the density of values as they are."""
         return self.natural(prior, sums, entropic=False, noise=0.0)
 
+    def typical(self, prior, sums):
+        """Means and variances (K, G, d) of the columns in their units."""
+        _, rows, mean, scale = self.posterior(prior, sums)
+        variances = np.einsum("kgdd->kgd", scale) / np.maximum(rows, 1e-300)[..., None]
+        return self.shift + self.scale * mean, self.scale**2 * variances
+
     def evidence(self, prior, sums):
         """Log evidence of the rows of each component, (K,)."""
         before, after = (self._normalizer(self.posterior(prior, each)) for each in (np.zeros((1, self.width)), sums))
@@ -169,7 +174,7 @@ class Levels:
         self.columns, self.sizes = columns, sizes
         self.starts = np.cumsum(sizes) - sizes
         self.width, self.entries = int(sizes.sum()), len(columns)
-        self.n_parameters = self.width - len(columns)
+        self.n_parameters = self.width - len(sizes)
 
     def encode(self, X, places, values):
         """See Normals."""
@@ -178,49 +183,74 @@ class Levels:
         places[...] = self.starts + np.where(np.isnan(codes), 0.0, codes).astype(places.dtype)
 
     def _totals(self, sums):
-        """The sum over the levels of a column, in the place of each level, (K, width)."""
-        return np.repeat(np.add.reduceat(sums, self.starts, axis=-1), self.sizes, axis=-1)
+        """Sums over the levels of each column, (K, G)."""
+        return np.add.reduceat(sums, self.starts, axis=-1)
+
+    def _each(self, totals):
+        """Numbers of columns (..., G) in the place of each level."""
+        return np.repeat(totals, self.sizes, axis=-1)
 
     def frequencies(self, total):
         """Frequencies of the levels in all rows together, (width,); none is zero."""
-        return (total + 1.0 / self._sizes) / (self._totals(total) + 1.0)
-
-    @property
-    def _sizes(self):
-        return np.repeat(self.sizes, self.sizes)
+        return (total + self._each(1.0 / self.sizes)) / self._each(self._totals(total) + 1.0)
 
     def prior(self, total, rows, share):  # noqa: ARG002
-        """Rows with the frequencies of all rows."""
+        """Rows with the frequencies of all rows; of shares, words."""
         return rows * self.frequencies(total)
+
+    def _posterior(self, prior, sums):
+        """Parameters of the Dirichlet posteriors, and their sums (K, G)."""
+        post = np.maximum(prior + np.maximum(sums, 0.0), 1e-300)
+        return post, self._totals(post)
 
     def natural(self, prior, sums, entropic):
         """See Normals."""
-        function, post = digamma if entropic else np.log, prior + np.maximum(sums, 0.0)
-        return function(np.maximum(post, 1e-300)) - function(np.maximum(self._totals(post), 1e-300))
+        function, (post, totals) = digamma if entropic else np.log, self._posterior(prior, sums)
+        return function(post) - self._each(function(totals))
 
     def plug_in(self, prior, sums):
         """See Normals."""
         return self.natural(prior, sums, entropic=False)
 
+    def typical(self, prior, sums):
+        """Probabilities of the levels, (K, width)."""
+        return np.exp(Levels.natural(self, prior, sums, entropic=False))
+
     def evidence(self, prior, sums):
         """See Normals."""
-        post = prior + np.maximum(sums, 0.0)
-        of_levels = gammaln(post) - gammaln(prior)
-        totals, before = (np.add.reduceat(each, self.starts, axis=-1) for each in (post, prior))
-        return of_levels.sum(axis=1) - (gammaln(totals) - gammaln(before)).sum(axis=1)
+        post, totals = self._posterior(prior, sums)
+        before = gammaln(prior).sum() - gammaln(self._totals(prior)).sum()
+        return gammaln(post).sum(axis=1) - gammaln(totals).sum(axis=1) - before
 
     def penalised(self, prior, sums):
         """See Normals."""
-        return ((prior + np.maximum(sums, 0.0)) * self.natural(prior, sums, entropic=False)).sum(axis=1)
+        return (self._posterior(prior, sums)[0] * Levels.natural(self, prior, sums, entropic=False)).sum(axis=1)
 
     def seeds(self, total, rows):
-        """See Normals; a level of the row and the frequencies of all rows count equally."""
-        overall = self.frequencies(total)
-        return np.log((overall + rows) / (1.0 + self._totals(rows)))
+        """See Normals; the row and one row with the frequencies of all rows count equally."""
+        counts = self.frequencies(total) + rows
+        return np.log(counts / self._each(self._totals(counts)))
 
     def axes(self, total):  # noqa: ARG002
         """See Normals."""
         return np.ones(self.width)
+
+
+class Shares(Levels):
+    """One group of counts of which the total says nothing, multinomial; ``columns`` (V,).
+
+    Words are levels that a row may have many times. The likelihood is that of the words in their order, without the
+    multinomial coefficient, which is the same in all components.
+    """
+
+    def __init__(self, columns):
+        super().__init__(columns, np.array([len(columns)]))
+        self.entries = len(columns)
+
+    def encode(self, X, places, values):
+        """See Normals."""
+        x = X[:, self.columns]
+        values[...], places[...] = np.where(x == 0.0, np.nan, x), np.arange(self.width)
 
 
 class Counts:
@@ -263,6 +293,11 @@ class Counts:
         """See Normals."""
         return self.natural(prior, sums, entropic=False)
 
+    def typical(self, prior, sums):
+        """Means (K, G) of the columns."""
+        rows, totals = self._posterior(prior, sums)
+        return totals / rows
+
     def evidence(self, prior, sums):
         """See Normals."""
         before, after = (self._posterior(prior, each) for each in (np.zeros((1, self.width)), sums))
@@ -284,61 +319,6 @@ class Counts:
     def axes(self, total):
         """See Normals."""
         return np.stack([0.0 * self.means(total), 1.0 / self.means(total), 0.0 * self.means(total)], axis=1).ravel()
-
-
-class Shares:
-    """One group of counts of which the total says nothing, multinomial; ``columns`` (V,)."""
-
-    def __init__(self, columns):
-        self.columns = columns
-        self.width = self.entries = len(columns) + 1
-        self.n_parameters = len(columns) - 1
-
-    def encode(self, X, places, values):
-        """See Normals."""
-        x = X[:, self.columns]
-        places[...] = np.arange(self.width)
-        values[:, :-1] = np.where(x == 0.0, np.nan, x)
-        values[:, -1] = gammaln(x.sum(axis=1) + 1.0) - gammaln(x + 1.0).sum(axis=1)
-
-    def frequencies(self, total):
-        """Proportions in all rows together, (V,); none is zero."""
-        counts = total[:-1] + 1.0 / len(self.columns)
-        return counts / counts.sum()
-
-    def prior(self, total, rows, share):  # noqa: ARG002
-        """Tokens, one a row, with the proportions of all rows."""
-        return rows * self.frequencies(total)
-
-    def natural(self, prior, sums, entropic):
-        """See Normals."""
-        function, post = digamma if entropic else np.log, np.maximum(prior + np.maximum(sums[:, :-1], 0.0), 1e-300)
-        logs = function(post) - function(post.sum(axis=1, keepdims=True))
-        return np.hstack([logs, np.ones((len(sums), 1))])
-
-    def plug_in(self, prior, sums):
-        """See Normals."""
-        return self.natural(prior, sums, entropic=False)
-
-    def evidence(self, prior, sums):
-        """See Normals."""
-        post = prior + np.maximum(sums[:, :-1], 0.0)
-        of_words = (gammaln(post) - gammaln(prior)).sum(axis=1)
-        return of_words - gammaln(post.sum(axis=1)) + gammaln(prior.sum()) + sums[:, -1]
-
-    def penalised(self, prior, sums):
-        """See Normals."""
-        post, natural = prior + np.maximum(sums[:, :-1], 0.0), self.natural(prior, sums, entropic=False)
-        return (post * natural[:, :-1]).sum(axis=1) + sums[:, -1]
-
-    def seeds(self, total, rows):
-        """See Normals; the counts of the row, and one with the proportions of all rows."""
-        counts = rows[:, :-1] + self.frequencies(total)
-        return np.hstack([np.log(counts / counts.sum(axis=1, keepdims=True)), np.zeros((len(rows), 1))])
-
-    def axes(self, total):  # noqa: ARG002
-        """See Normals."""
-        return np.append(np.ones(len(self.columns)), 0.0)
 
 
 def inverses(matrices):

@@ -28,9 +28,14 @@ class MixedSums:
 
 @dataclass(frozen=True)
 class MixedLogs:
-    """Log likelihoods of rows, linear in T with natural parameters (K, W)."""
+    """Log likelihoods of rows, linear in T with natural parameters (K, W), at these sums."""
 
     natural: np.ndarray
+    at: MixedSums
+
+    def typical(self):
+        """Each kind of columns, with its typical values."""
+        return zip(self.at.family.kinds, self.at.family.parts("typical", self.at.sums), strict=True)
 
     def table(self, log_weights, dtype, split=serial):  # noqa: ARG002
         """Table of ``log_weights[k]`` + log likelihoods of rows."""
@@ -70,11 +75,11 @@ class Mixed(LinearFamily):
 
     def expected(self, parameters, variational):
         """See LinearFamily."""
-        return MixedLogs(parameters.natural("natural", variational))
+        return MixedLogs(parameters.natural("natural", variational), parameters)
 
     def plug_in(self, parameters):
         """Log likelihoods at the posterior means."""
-        return MixedLogs(parameters.natural("plug_in"))
+        return MixedLogs(parameters.natural("plug_in"), parameters)
 
     def n_parameters(self, n_components):
         """See LinearFamily."""

@@ -3,19 +3,17 @@
 import re
 import warnings
 from dataclasses import dataclass, replace
-from datetime import date, timedelta
-from numbers import Number
 from typing import Any
 
 import numpy as np
 from scipy.special import gammaln
-from sklearn.utils import check_array
-from sklearn.utils.validation import validate_data
 
 from sparsemix._estimator.input import forms
 from sparsemix._estimator.input.checks import largest_value
 from sparsemix._estimator.input.columns import ColumnLimits, rounding_steps
+from sparsemix._estimator.summary import columns as summaries
 from sparsemix._stats.linear.kinds import FAR, Counts, Levels, Normals, Shares
+from sparsemix.mixture._linear._table import Categories, levelled
 
 
 @dataclass(frozen=True)
@@ -45,8 +43,6 @@ LEAST_NOISE, MOST_NOISE = 1e-6, 1.0 / 3.0
 ROWS_PER_LEVEL = 2.0
 # Least number of rows that show an identifier, and names of identifiers.
 NUMBERED, IDENTIFIER = 10, re.compile(r"(^|[^a-zA-Z])(id|ID|Id)$|[a-z](Id|ID)$")
-# Most values that a line names.
-NAMED = 5
 
 
 @dataclass(frozen=True)
@@ -134,6 +130,21 @@ class Columns:
         """Whether all columns are numbers."""
         return len(self._of("diag")) == len(self.columns)
 
+    def said(self, kind, typical, shares):
+        """What a summary says of the columns of a kind, from its typical values in components with these shares."""
+        names = [str(each.label) if isinstance(each.label, str) else f"column {each.label}" for each in self.columns]
+        names = [names[j] for j in kind.columns.ravel()]
+        if isinstance(kind, Normals):
+            means, variances = (part.reshape(len(part), -1) for part in typical)
+            return [summaries.Numbers.of_moments(names, means, variances, shares)]
+        if isinstance(kind, Counts):
+            return [summaries.Numbers.of_rates(names, typical, shares)]
+        if isinstance(kind, Shares):
+            return [summaries.Shares.of_words(names, typical, shares)]
+        parts = np.split(typical, kind.starts[1:], axis=1)
+        levels = (self.columns[j].levels for j in kind.columns)
+        return [summaries.Category(*each, shares @ each[2]) for each in zip(names, levels, parts, strict=True)]
+
     def described(self):
         """One line that says what each column is taken for."""
         parts = []
@@ -149,102 +160,6 @@ class Columns:
         for each in self.columns:
             groups.setdefault((each.kind, each.group), []).append(each.label)
         return [(kind, labels) for (kind, _), labels in groups.items()]
-
-
-# -- reading
-
-
-def raw_columns(estimator, X, reset):
-    """Labels and values of the columns of any table: arrays of numbers, of dates or of objects."""
-    if forms.is_sparse(X):
-        return forms.table_of(X, accept_sparse=False, estimator=estimator)  # which refuses it
-    forms.check_container(X)
-    frame = forms.is_frame(X)
-    X = X if frame else as_objects(X)
-    check_array(np.broadcast_to(0.0, X.shape), dtype=None, estimator=estimator, input_name="X")
-    validate_data(estimator, forms.without_index(X), reset=reset, skip_check_array=True)
-    if not frame:
-        return [(j, unboxed(X[:, j])) for j in range(X.shape[1])]
-    return [(label, values_of(column)) for label, column in forms.columns_of(X)]
-
-
-def as_objects(X):
-    """An array of numbers, or of objects if some entries are no numbers."""
-    array = forms.converted(X, "X")
-    if np.ma.isMaskedArray(X) or array.dtype.kind not in "OSUmM":
-        return forms.array_numbers(X, "X")
-    return np.array(X, dtype=object) if array.dtype.kind in "US" and not isinstance(X, np.ndarray) else array
-
-
-@dataclass(frozen=True)
-class Declared:
-    """A column of a data frame whose type lists its categories, which may be None, and its values."""
-
-    categories: list | None
-    values: list
-
-    def __len__(self):
-        return len(self.values)
-
-    def __getitem__(self, row):
-        return self.values[row]
-
-
-def values_of(column):
-    """Values of a column of a data frame."""
-    dtype = getattr(column, "dtype", getattr(column, "type", None))
-    if hasattr(dtype, "categories") or str(dtype).lower().startswith(("categorical", "enum", "dictionary")):
-        categories = getattr(dtype, "categories", None)
-        items = column.tolist() if hasattr(column, "tolist") else column.to_pylist()
-        return Declared(None if categories is None else list(categories), items)
-    return unboxed(forms.column_numbers(column))
-
-
-def unboxed(values):
-    """An array of objects that are all numbers as an array of numbers."""
-    values = np.asarray(values)
-    if values.dtype.kind != "O":
-        return values
-    present, items = items_of(values)
-    if not all(isinstance(item, Number) and not isinstance(item, bool) for item in items):
-        return values
-    out = np.full(len(values), np.nan)
-    try:
-        out[present] = items
-    except OverflowError:  # of a whole number that float64 does not hold
-        return values
-    return out
-
-
-def items_of(values):
-    """Which values (N,) are not missing, and these as plain values."""
-    if isinstance(values, np.ndarray) and values.dtype.kind in "biuf":
-        present = ~np.isnan(values) if values.dtype.kind == "f" else np.ones(len(values), dtype=bool)
-        return present, [plain(value) for value in values[present].tolist()]
-    values = values.values if isinstance(values, Declared) else values.tolist()
-    present = np.array([not missing(value) for value in values], dtype=bool)
-    return present, [plain(value) for value, kept in zip(values, present, strict=True) if kept]
-
-
-def missing(value):
-    """Whether a value is None, NaN, or another one that differs from itself."""
-    if isinstance(value, str):
-        return False
-    try:
-        return value is None or bool(value != value)
-    except (TypeError, ValueError):  # pandas.NA
-        return True
-
-
-def plain(value):
-    """A value as a string or a number of Python, a whole one as int."""
-    value = value.item() if isinstance(value, np.generic) else value
-    if isinstance(value, str | bool | int):
-        return value
-    if not isinstance(value, Number) or isinstance(value, complex):
-        return str(value)
-    value = float(value)
-    return int(value) if value.is_integer() else value
 
 
 def read(raw, given):
@@ -290,20 +205,19 @@ def kinds_given(raw, given):
 
 def kind_of(label, values):
     """The kind that the values of a column show, and else the reason why they say nothing about clusters."""
-    if isinstance(values, np.ndarray) and (
-        values.dtype.kind in "mM" or any(isinstance(value, date | timedelta) for value in values)
-    ):
+    texts = isinstance(values, Categories)
+    observed = values.codes[values.codes >= 0] if texts else values[values == values]
+    levels = np.unique(observed)
+    if values.are_dates if texts else values.dtype.kind in "mM":
         return None, "dates; make them numbers, such as days"
-    present, items = items_of(values)
-    levels = set(items)
     if len(levels) < 2 < len(values):
-        return None, "constant" if items else "without a value"
-    if isinstance(values, Declared) or levels <= {0, 1}:
+        return None, "constant" if len(levels) else "without a value"
+    if texts:
+        rare = not values.declared and len(levels) * ROWS_PER_LEVEL > len(observed)
+        return (None, "names, texts or identifiers") if rare else ("categorical", None)
+    if len(levels) == 2 and (levels == [0, 1]).all():
         return "categorical", None
-    if values.dtype.kind not in "iuf":
-        rare = len(levels) * ROWS_PER_LEVEL > len(items)
-        return ("categorical", None) if not rare else (None, "names, texts or identifiers")
-    numbers = values[present].astype(np.float64)
+    numbers = observed.astype(np.float64)
     if is_numbered(label, numbers):
         return None, "identifiers"
     return ("poisson" if is_count(numbers) else "diag"), None
@@ -329,10 +243,10 @@ def is_count(numbers):
 def learned(column, values):
     """A column with what its values determine: levels, or shift, scale and variance of rounding."""
     if column.of.most_levels:
-        declared = getattr(values, "categories", None)
-        levels = [plain(each) for each in declared] if declared is not None else None
-        if levels is None:
-            levels = sorted(set(items_of(values)[1]), key=lambda level: (isinstance(level, str), level))
+        found = levelled(values)
+        levels = found.levels
+        if not found.declared:
+            levels = sorted(levels, key=lambda level: (isinstance(level, str), level))
         if not 0 < len(levels) <= column.of.most_levels:
             raise ValueError(
                 f"column {column.name} of X has {len(levels)} values; for {column.kind!r} give "
@@ -385,37 +299,30 @@ def warn_of_far(column, values, far, kept):
 
 def coded(column, values, unknown):
     """Numbers of the levels of a column's values."""
-    found = {level: number for number, level in enumerate(column.levels)}
-    present, items = items_of(values)
-    out = np.full(len(present), np.nan)
-    try:
-        out[present] = [found[item] for item in items]
-    except KeyError:
-        if unknown == "error":
-            row = np.flatnonzero(present)[next(i for i, item in enumerate(items) if item not in found)]
-            raise ValueError(
-                f"column {column.name} of X has the unknown category {plain(values[row])!r} in row {row}; give "
-                "handle_unknown='ignore' to read unknown categories as missing, or fit with all categories, such "
-                "as those of a pandas.CategoricalDtype"
-            ) from None
-        out[present] = [found.get(item, np.nan) for item in items]
-    return out
+    found, numbers = levelled(values), {level: number for number, level in enumerate(column.levels)}
+    if unknown == "error" and not numbers.keys() >= set(found.observed):
+        level = next(level for level in found.observed if level not in numbers)
+        row = np.flatnonzero(found.codes == found.levels.index(level))[0]
+        raise ValueError(
+            f"column {column.name} of X has the unknown category {level!r} in row {row}; give handle_unknown='ignore' "
+            "to read unknown categories as missing, or fit with all categories, such as those of a "
+            "pandas.CategoricalDtype"
+        )
+    return np.array([numbers.get(level, np.nan) for level in found.levels] + [np.nan], dtype=np.float64)[found.codes]
 
 
 def checked(column, values):
     """Numbers of a column; raises for values that its kind does not have."""
-    if isinstance(values, Declared) or values.dtype.kind in "OSU":
-        present, items = items_of(values)
-        objects = np.full(len(values), np.nan, dtype=object)
-        for row, item in zip(np.flatnonzero(present), items, strict=True):
-            if isinstance(values[row], str) and not forms.is_number(item):
-                raise ValueError(
-                    f"row {row} of X holds the text {item[: forms.QUOTED]!r} in column {column.name}, which should be "
-                    "numbers; give numbers, or the kind 'categorical' in columns"
-                )
-            objects[row] = values[row]
-        values = objects
-    numbers = forms.array_numbers(values, f"column {column.name} of X").astype(np.float64)
+    if isinstance(values, Categories):
+        texts = [level for level in values.observed if isinstance(level, str) and not forms.is_number(level)]
+        if texts:
+            row = np.flatnonzero(values.codes == values.levels.index(texts[0]))[0]
+            raise ValueError(
+                f"row {row} of X holds the text {texts[0][: forms.QUOTED]!r} in column {column.name}, which should be "
+                "numbers; give numbers, or the kind 'categorical' in columns"
+            )
+        values = np.array([*values.levels, None], dtype=object)[values.codes]
+    numbers = forms.floats_of(values, f"column {column.name} of X")
     counted = column.of.counts
     bad = np.abs(numbers) > largest_value(np.float64)  # and not NaN
     if counted:

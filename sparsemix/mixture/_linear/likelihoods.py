@@ -11,7 +11,7 @@ from sparsemix._estimator.input.checks import check_counts
 from sparsemix._estimator.summary.columns import Numbers, Shares
 from sparsemix._stats.linear import Bernoulli, Mixed, Multinomial, VonMisesFisher
 from sparsemix._stats.linear.von_mises_fisher import coordinate_moments
-from sparsemix.mixture._linear import _columns
+from sparsemix.mixture._linear import _columns, _table
 from sparsemix.mixture._linear._rows import (
     BinaryRows,
     MixedRows,
@@ -63,7 +63,7 @@ class Likelihood(Protocol):
         """Sums (K, D) of one row in each component with given means, checked."""
 
     def columns(self, plug_in, names, shares):
-        """What ``summary`` says of the columns: Numbers or Shares. Only ``summary`` needs it."""
+        """What ``summary`` says of the columns: a list of Numbers, Shares and Category. Only ``summary`` needs it."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ class Directions:
         return SPREAD * means / norms
 
     def columns(self, plug_in, names, shares):
-        return Numbers.of_moments(names, *coordinate_moments(plug_in.means, plug_in.scale), shares)
+        return [Numbers.of_moments(names, *coordinate_moments(plug_in.means, plug_in.scale), shares)]
 
 
 @dataclass(frozen=True)
@@ -149,7 +149,7 @@ class Words:
         return means / means.sum(axis=1, keepdims=True) * rows.total().sum() / rows.mass
 
     def columns(self, plug_in, names, shares):
-        return Shares.of_words(names, plug_in.counts.means, shares)
+        return [Shares.of_words(names, plug_in.counts.means, shares)]
 
 
 @dataclass(frozen=True)
@@ -189,25 +189,23 @@ class Flags:
         return means
 
     def columns(self, plug_in, names, shares):
-        return Shares.of_flags(names, plug_in.counts.means, shares)
+        return [Shares.of_flags(names, plug_in.counts.means, shares)]
 
 @dataclass(frozen=True)
 class Tables:
-    """Columns of several kinds, which the first check finds."""
+    """Columns of several kinds, which the first check finds: ``schema`` are Columns."""
 
-    columns: Any = None
+    schema: Any = None
 
     def check(self, estimator, X, reset):
         params = estimator._params
-        raw = _columns.raw_columns(estimator, X, reset)
-        columns = self.columns or getattr(estimator, "_schema", None)
+        raw = _table.columns_of(estimator, X, reset)
+        schema = _columns.read(raw, params.columns) if reset else self.schema
+        codes = schema.codes(raw, params.handle_unknown)
         if reset:
-            columns = _columns.read(raw, params.columns)
-        codes = columns.codes(raw, params.handle_unknown)
-        if reset:
-            estimator._schema = columns
-            if params.columns == "auto" and not columns.plain:
-                print(f"{type(estimator).__name__}: {columns.described()}")
+            estimator._schema = schema
+            if params.columns == "auto" and not schema.plain:
+                print(f"{type(estimator).__name__}: {schema.described()}")
         return codes
 
     def prepared(self, estimator):
@@ -217,7 +215,7 @@ class Tables:
         """All rows are fine."""
 
     def rows(self, X, sample_weight):
-        return MixedRows(X, sample_weight, self.columns.kinds())
+        return MixedRows(X, sample_weight, self.schema.kinds())
 
     def exact_rows(self, X):
         return self.rows(X, None)
@@ -226,11 +224,14 @@ class Tables:
         """Any row has information."""
 
     def family(self, params, rows):
-        rows.kinds = self.columns.kinds(rows.X, rows.kept, params.reg_covar)
-        n_columns, n = len(self.columns.columns), len(rows)
+        rows.kinds = self.schema.kinds(rows.X, rows.kept, params.reg_covar)
+        n_columns, n = len(self.schema.columns), len(rows)
         share = params.n_components ** (-2.0 / n_columns) * min(1.0, n_columns * params.n_components / n)
         mass = n if rows.sample_weight is None else rows.sample_weight.sum()
         return Mixed(rows.kinds, n * rows.total_of_sample() / mass, params.prior_rows, share)
+
+    def columns(self, plug_in, names, shares):  # noqa: ARG002
+        return [part for kind, typical in plug_in.typical() for part in self.schema.said(kind, typical, shares)]
 
     def sums(self, means, rows):  # noqa: ARG002
         raise ValueError(

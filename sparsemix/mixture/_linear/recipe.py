@@ -158,7 +158,7 @@ class LinearRecipe:
     def columns(self, fitted, names, shares):
         if not hasattr(self.likelihood, "columns"):
             raise TypeError(f"{type(self.likelihood).__name__} has no method columns, which summary() needs; add it")
-        return [self.likelihood.columns(fitted.plug_in, names, shares)]
+        return self.likelihood.columns(fitted.plug_in, names, shares)
 
     # -- over blocks
 
