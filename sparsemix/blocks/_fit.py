@@ -37,8 +37,8 @@ def fit(
     Parameters
     ----------
     estimator : estimator
-        SparseGaussianMixture, SparseVonMisesFisherMixture, SparseMultinomialMixture, SparseBernoulliMixture, SparseLDA
-        or SparseSCVB0LDA. It is fitted in place.
+        SparseGaussianMixture, SparseVonMisesFisherMixture, SparseMultinomialMixture, SparseBernoulliMixture,
+        SparseMixedMixture, SparseLDA or SparseSCVB0LDA. It is fitted in place.
     data : sequence of blocks
         A reader of :mod:`sparsemix.blocks`, a list of arrays or CSR matrices, an object with ``len()`` and ``[i]``,
         one array or CSR matrix, a ``dask.array`` in chunks of rows, a ``dask.bag`` of rows, or a list of ``Delayed`` or

@@ -1,4 +1,4 @@
-"""The page on summaries prints what it shows."""
+"""The pages on summaries and on mixed tables print what they show."""
 
 import importlib.util
 import re
@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 
 DOC = Path(__file__).parents[2] / "doc"
-PAGE = DOC / "user_guide" / "explain.rst"
+PAGES = "explain", "mixed_tables"
 
 
-def blocks():
-    """Pairs of code and output of the page, in their order."""
+def blocks(page):
+    """Pairs of code and output of a page, in their order."""
     spec = importlib.util.spec_from_file_location("blocks_of_pages", DOC / "blocks.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    return module.blocks(PAGE)
+    return module.blocks(DOC / "user_guide" / f"{page}.rst")
 
 
 def contents(text):
@@ -25,10 +25,11 @@ def contents(text):
     return [sorted(re.sub(r"cluster \d", "cluster", line).split()) for line in text.strip().splitlines()]
 
 
-def test_the_page_prints_what_it_shows():
+@pytest.mark.parametrize("page", PAGES)
+def test_the_page_prints_what_it_shows(page):
     pytest.importorskip("pandas")
     names = {}
-    for code, shown in blocks():
+    for code, shown in blocks(page):
         printed = StringIO()
         with redirect_stdout(printed):
             exec(code, names)

@@ -131,7 +131,7 @@ def test_warm_start_of_another_kind_of_mixture_is_refused(given, changed):
 
 TEXTS = ["the cat saw the dog", "a dog", "", "the end"] * 10
 OF_KIND = {
-    "points": "OneHotEncoder.*Tfidf",
+    "points": "SparseMixedMixture.*(Tfidf|CountVectorizer)",
     "counts": "CountVectorizer",
     "flags": "OneHotEncoder",
     "words": "TokenSequences",

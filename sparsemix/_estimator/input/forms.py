@@ -24,12 +24,12 @@ REMEDIES = {
 NOT_REAL = (complex, np.complexfloating, np.datetime64, np.timedelta64)
 COUNTS = "counts of words; count them with sklearn.feature_extraction.text.CountVectorizer().fit_transform(texts)"
 NUMBERS = (
-    "rows of numbers; encode categories with sklearn.preprocessing.OneHotEncoder, and texts with a sentence encoder, "
-    "or with sklearn.feature_extraction.text.TfidfVectorizer and sklearn.decomposition.TruncatedSVD"
+    "rows of numbers; SparseMixedMixture takes numbers and categories, and a sentence encoder makes numbers of texts, "
+    "as do sklearn.feature_extraction.text.TfidfVectorizer and sklearn.decomposition.TruncatedSVD"
 )
 NUMBERS_OR_COUNTS = (
-    "rows of numbers or counts of words; encode categories with sklearn.preprocessing.OneHotEncoder, and count words "
-    "of texts with sklearn.feature_extraction.text.CountVectorizer"
+    "rows of numbers or counts of words; SparseMixedMixture takes numbers and categories, and words of texts are counted "
+    "by sklearn.feature_extraction.text.CountVectorizer"
 )
 # Characters of a text that an error quotes.
 QUOTED = 30

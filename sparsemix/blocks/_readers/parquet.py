@@ -20,6 +20,9 @@ from sparsemix.blocks._readers.paths import (
     state_of,
 )
 
+# Types of columns that estimators take: all of them numbers, and those of mixed columns texts.
+TYPES = "integer", "floating", "boolean", "decimal", "string", "large_string", "dictionary"
+
 
 @plain_arguments
 def from_parquet(
@@ -138,14 +141,12 @@ class TableBlocks(Blocks):
                 return self._vectors(table.column_names[0], table.column(0))
             types = needed("pyarrow").types
             for name, kind in zip(table.column_names, table.schema.types, strict=True):
-                if not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)):
-                    if hasattr(kind, "value_type"):
-                        raise ValueError(
-                            f"{self._path} has lists next to other columns; give columns=[{name!r}] alone"
-                        )
+                if types.is_nested(kind) and not types.is_dictionary(kind):
+                    raise ValueError(f"{self._path} has lists next to other columns; give columns=[{name!r}] alone")
+                if not any(getattr(types, f"is_{each}")(kind) for each in TYPES):
                     raise ValueError(
-                        f"{self._path} has no numbers in the column {name!r}, which is of type {kind}; choose others "
-                        "by columns"
+                        f"{self._path} has neither numbers nor texts in the column {name!r}, which is of type {kind}; "
+                        "choose others by columns"
                     )
             return table
 

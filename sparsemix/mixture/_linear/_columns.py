@@ -70,9 +70,11 @@ class Column:
 
 @dataclass(frozen=True)
 class Columns:
-    """The columns of a fit, without those that are left out."""
+    """The columns of a fit, and labels of those that are left out; whether any kind was read from the data."""
 
     columns: list[Column]
+    dropped: list
+    guessed: bool
 
     def kinds(self, codes=None, kept=None, reg_covar=None):
         """The families of the columns, which name columns by their place in ``codes``.
@@ -159,12 +161,13 @@ class Columns:
         groups = {}
         for each in self.columns:
             groups.setdefault((each.kind, each.group), []).append(each.label)
-        return [(kind, labels) for (kind, _), labels in groups.items()]
+        left_out = [(DROP, self.dropped)] if self.dropped else []
+        return [(kind, labels) for (kind, _), labels in groups.items()] + left_out
 
 
 def read(raw, given):
     """The columns of a table: kinds that were ``given``, and for the remaining columns those that the data show."""
-    chosen, refused, found = kinds_given(raw, given), {}, []
+    chosen, refused, found, dropped = kinds_given(raw, given), {}, [], []
     for place, (label, values) in enumerate(raw):
         kind, group = chosen.get(place, (None, 0))
         column = Column(label, place, kind, group)
@@ -175,16 +178,18 @@ def read(raw, given):
             column = replace(column, kind=kind)
         if kind in KINDS:
             found.append(learned(column, values))
+        elif kind == DROP:
+            dropped.append(label)
     if refused:
         every = [each.label for part in refused.values() for each in part]
         reasons = [f"{', '.join(each.name for each in part)} ({why})" for why, part in refused.items()]
         raise ValueError(
-            f"columns of X say nothing about clusters: {'; '.join(reasons)}; leave them out by "
+            f"X has columns that no kind fits: {'; '.join(reasons)}; leave them out by "
             f"columns=[('drop', {every!r})], or give their kinds, such as ('categorical', [...])"
         )
     if not found:
         raise ValueError("columns leaves out all columns of X; keep at least one")
-    return Columns(found)
+    return Columns(found, dropped, guessed=len(chosen) < len(raw))
 
 
 def kinds_given(raw, given):

@@ -204,7 +204,7 @@ class Tables:
         codes = schema.codes(raw, params.handle_unknown)
         if reset:
             estimator._schema = schema
-            if params.columns == "auto" and not schema.plain:
+            if schema.guessed and not schema.plain:
                 print(f"{type(estimator).__name__}: {schema.described()}")
         return codes
 
