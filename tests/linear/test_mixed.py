@@ -8,7 +8,7 @@ from scipy import integrate, stats
 from scipy.special import logsumexp
 from sklearn.model_selection import GridSearchCV
 
-from sparsemix import SparseBernoulliMixture, SparseGaussianMixture, SparseMixedMixture
+from sparsemix import SparseBernoulliMixture, SparseGaussianMixture, SparseMixedMixture, blocks
 
 pd = pytest.importorskip("pandas")
 
@@ -325,3 +325,30 @@ def test_number_of_clusters_by_search_and_criteria():
     assert np.argmin([mixture.icl(frame) for mixture in mixtures]) == 2
     search = GridSearchCV(SparseMixedMixture(columns=KINDS, random_state=0), {"n_components": [1, 2, 3]}, cv=3)
     assert search.fit(frame).best_params_ == {"n_components": 3}
+
+
+def test_blocks_of_data_frames_and_of_parquet_give_the_same_bits(tmp_path):
+    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    frame, k = table(600, 1, 0.1)
+    frame["f"] = frame["f"].astype("boolean")
+    halves = [frame[:350], frame[350:]]
+    for i, half in enumerate(halves):
+        parquet.write_table(pa.Table.from_pandas(half), tmp_path / f"{i}.parquet")
+    fits = [
+        blocks.fit(SparseMixedMixture(3, columns=KINDS, random_state=0), data)
+        for data in (halves, blocks.from_parquet(tmp_path))
+    ]
+    np.testing.assert_array_equal(fits[0].score_samples(frame), fits[1].score_samples(frame))
+    labels = fits[0].predict(frame)
+    assert max(np.mean(np.array(order)[labels] == k) for order in itertools.permutations(range(3))) > 0.9
+
+
+def test_a_stream_of_data_frames():
+    frame, k = table(1200, 1, 0.1)
+    mixture = SparseMixedMixture(3, columns=KINDS, random_state=0)
+    for start in range(0, 1200, 300):
+        mixture.partial_fit(frame[start : start + 300])
+    labels = mixture.predict(frame)
+    assert max(np.mean(np.array(order)[labels] == k) for order in itertools.permutations(range(3))) > 0.9
+    with pytest.raises(ValueError, match="unknown category 'violet' in row 2"):
+        mixture.partial_fit(frame[:5].assign(e=["red", "blue", "violet", "red", "red"]))

@@ -28,8 +28,8 @@ NUMBERS = (
     "as do sklearn.feature_extraction.text.TfidfVectorizer and sklearn.decomposition.TruncatedSVD"
 )
 NUMBERS_OR_COUNTS = (
-    "rows of numbers or counts of words; SparseMixedMixture takes numbers and categories, and words of texts are counted "
-    "by sklearn.feature_extraction.text.CountVectorizer"
+    "rows of numbers or counts of words; SparseMixedMixture takes numbers and categories, and words of texts are "
+    "counted by sklearn.feature_extraction.text.CountVectorizer"
 )
 # Characters of a text that an error quotes.
 QUOTED = 30
