@@ -223,8 +223,10 @@ def test_useless_columns_are_named_with_the_remedy():
     )
     with pytest.raises(ValueError, match=wanted):
         SparseMixedMixture(2).fit(frame)
-    mixture = SparseMixedMixture(2, columns=[("drop", ["id", "when", "name", "same", "empty"])]).fit(frame)
-    assert mixture.columns_ == [("diag", ["x"])]
+    dropped = ("drop", ["id", "when", "name", "same", "empty"])
+    mixture = SparseMixedMixture(2, columns=[dropped]).fit(frame)
+    assert mixture.columns_ == [("diag", ["x"]), dropped]
+    assert SparseMixedMixture(2, columns=mixture.columns_).fit(frame).columns_ == mixture.columns_
 
 
 def test_unknown_categories(capsys):
