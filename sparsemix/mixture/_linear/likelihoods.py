@@ -35,14 +35,12 @@ NARROW = 5e-7
 class Likelihood(Protocol):
     """What a ``LinearRecipe`` needs of a likelihood; x . eta_k + c_k is the log density of row x in component k.
 
-    Terms of the row alone, such as -sum(log(x!)) of counts, may be left out: bounds and scores then lack them.
+    Terms of the row alone, such as -sum(log(x!)) of counts, may be left out: bounds and scores then lack them. A
+    likelihood that depends on the columns may have ``prepared(estimator)``, which returns it after the check of rows.
     """
 
     def check(self, estimator, X, reset):
         """X as checked numbers; with ``reset`` the estimator stores the number and the names of its features."""
-
-    def prepared(self, estimator):
-        """This likelihood once ``estimator`` has checked rows, whose columns may determine it."""
 
     def refuse(self, X, kept):
         """Raise for rows that have no density; X are the rows ``kept`` of those given (None: all)."""
@@ -74,9 +72,6 @@ class Directions:
 
     def check(self, estimator, X, reset):
         return check_directions(estimator, X, reset)
-
-    def prepared(self, estimator):  # noqa: ARG002
-        return self
 
     def refuse(self, X, kept):
         check_zeros(X, kept, self.name)
@@ -123,9 +118,6 @@ class Words:
     def check(self, estimator, X, reset):
         return check_counts(estimator, X, reset)
 
-    def prepared(self, estimator):  # noqa: ARG002
-        return self
-
     def refuse(self, X, kept):
         """All counts are fine."""
 
@@ -160,9 +152,6 @@ class Flags:
 
     def check(self, estimator, X, reset):
         return check_binary(estimator, X, reset, estimator._params.binarize)
-
-    def prepared(self, estimator):  # noqa: ARG002
-        return self
 
     def refuse(self, X, kept):
         """All rows are fine."""

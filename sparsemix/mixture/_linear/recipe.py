@@ -46,7 +46,8 @@ class LinearRecipe:
         return self.likelihood.check(estimator, X, reset)
 
     def prepared(self, estimator):
-        return replace(self, likelihood=self.likelihood.prepared(estimator))
+        known = getattr(self.likelihood, "prepared", None)
+        return self if known is None else replace(self, likelihood=known(estimator))
 
     def rows(self, X, sample_weight, part=False):
         X, sample_weight, kept = of_positive_weight(X, sample_weight, part)
