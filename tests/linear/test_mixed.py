@@ -1,6 +1,7 @@
 """SparseMixedMixture against closed forms, brute force and the mixtures of one kind; what it reads from tables."""
 
 import itertools
+import pickle
 
 import numpy as np
 import pytest
@@ -354,3 +355,18 @@ def test_a_stream_of_data_frames():
     assert max(np.mean(np.array(order)[labels] == k) for order in itertools.permutations(range(3))) > 0.9
     with pytest.raises(ValueError, match="unknown category 'violet' in row 2"):
         mixture.partial_fit(frame[:5].assign(e=["red", "blue", "violet", "red", "red"]))
+
+
+def test_categories_of_any_type_are_kept_in_files():
+    """Intervals, dates and whole floats are levels by their texts or as whole numbers."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({
+        "band": pd.cut(rng.uniform(0, 100, 60), [0, 30, 50, 100]), "half": rng.choice([1.0, 2.5, np.nan], 60),
+        "day": rng.choice(pd.date_range("2024-01-01", periods=3), 60), "x": rng.normal(size=60),
+    })  # fmt: skip
+    columns = [("categorical", ["band", "half", "day"])]
+    mixture = SparseMixedMixture(2, columns=columns, random_state=0).fit(frame)
+    again = pickle.loads(pickle.dumps(mixture))
+    np.testing.assert_array_equal(again.score_samples(frame), mixture.score_samples(frame))
+    assert "(0, 30]" in str(again.summary())
+    assert "2024-01-0" in str(again.summary())

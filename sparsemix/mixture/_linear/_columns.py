@@ -10,7 +10,7 @@ from scipy.special import gammaln
 
 from sparsemix._estimator.input import forms
 from sparsemix._estimator.input.checks import largest_value
-from sparsemix._estimator.input.columns import ColumnLimits, rounding_steps
+from sparsemix._estimator.input.columns import ColumnLimits, round_off, rounding_steps
 from sparsemix._estimator.summary import columns as summaries
 from sparsemix._stats.linear.kinds import FAR, Counts, Levels, Normals, Shares
 from sparsemix.mixture._linear._table import Categories, levelled
@@ -286,7 +286,8 @@ class Scale:
             warn_of_far(column, values, far, kept)
         if not np.isfinite(spread):
             shift, spread = observed.mean(), observed.std()
-        scale = 2.0 ** np.round(np.log2(spread)) if spread > 1e-12 * abs(shift) else max(1.0, abs(shift))
+        varies = spread**2 > round_off(shift**2, np.float64)
+        scale = 2.0 ** np.round(np.log2(spread)) if varies else max(1.0, abs(shift))
         rounding = float(rounding_steps(observed[:, None])[0]) ** 2 / 12.0
         return cls(shift, float(scale), float(np.clip(rounding, LEAST_NOISE * scale**2, MOST_NOISE * scale**2)))
 

@@ -15,12 +15,13 @@ from sparsemix._estimator.input import forms
 class Categories:
     """A column of other values than numbers, as plain values and their number in each row, -1 for a missing value.
 
-    ``declared`` says whether the type of the column lists the levels.
+    ``declared`` says whether the type of the column lists the levels, ``are_dates`` whether they are dates or durations.
     """
 
     levels: list
     codes: np.ndarray  # (N,)
     declared: bool = False
+    are_dates: bool = False
 
     @classmethod
     def of(cls, values):
@@ -32,15 +33,11 @@ class Categories:
         levels = [value for value in different if not missing(value)]
         numbers = dict.fromkeys(different, -1) | {value: number for number, value in enumerate(levels)}
         codes = np.fromiter(map(numbers.__getitem__, values), dtype=np.intp, count=len(values))
-        return cls([plain(value) for value in levels], codes)
+        dates = any(isinstance(value, date | timedelta) for value in levels)
+        return cls([plain(value) for value in levels], codes, are_dates=dates)
 
     def __len__(self):
         return len(self.codes)
-
-    @property
-    def are_dates(self):
-        """Whether levels are dates or durations."""
-        return any(isinstance(level, date | timedelta) for level in self.levels)
 
     @property
     def observed(self):
@@ -54,6 +51,7 @@ def levelled(values):
         return values
     present = values == values
     levels, numbers = np.unique(values[present], return_inverse=True)
+    levels = levels.astype(str) if values.dtype.kind in "mM" else levels
     codes = np.full(len(values), -1)
     codes[present] = numbers
     return Categories([plain(level) for level in levels], codes)
@@ -121,9 +119,9 @@ def missing(value):
 
 
 def plain(value):
-    """A value as a string, a date or a number of Python, a whole one as int."""
+    """A value as a string or a number of Python, a whole one as int."""
     value = value.item() if isinstance(value, np.generic) else value
-    if isinstance(value, str | bool | int | date | timedelta | complex):
+    if isinstance(value, str | bool | int | complex):
         return value
     if not isinstance(value, Number):
         return str(value)
