@@ -1,10 +1,9 @@
 """The examples of the page on loading data read files that other programs wrote, and its traps are traps.
 
-``doc/blocks.py`` finds the examples; it runs only pages that need no extras.
+``doc/blocks.py`` itself runs only pages that need no extras.
 """
 
 import gzip
-import importlib.util
 import re
 import sqlite3
 import tracemalloc
@@ -12,14 +11,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from example_pages import examples
 from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 from sklearn.feature_extraction.text import CountVectorizer
 
 from sparsemix import SparseVonMisesFisherMixture, blocks
 
-DOC = Path(__file__).parents[2] / "doc"
-PAGE = DOC / "user_guide" / "loading.rst"
+PAGE = "user_guide/loading.rst"
 N = 200
 RNG = np.random.default_rng(0)
 HEIGHT, WEIGHT = RNG.normal(170.0, 10.0, N), RNG.normal(70.0, 10.0, N)
@@ -28,21 +27,13 @@ ROWS = np.column_stack([HEIGHT, WEIGHT])
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 
-def examples():
-    """The code of the page: what all examples use, and then each of them."""
-    spec = importlib.util.spec_from_file_location("blocks_of_pages", DOC / "blocks.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return [code for code, _ in module.blocks(PAGE)]
-
-
 @pytest.fixture
 def run(tmp_path, monkeypatch):
     """Runs the example that names a file, in the folder of the test, by fits of two components and two epochs."""
     monkeypatch.chdir(tmp_path)
 
     def run(file):
-        first, *more = examples()
+        first, *more = examples(PAGE)
         (code,) = (code for code in more if f'"{file}"' in code)
         names = {}
         exec(first, names)
@@ -56,7 +47,7 @@ def run(tmp_path, monkeypatch):
 
 def test_every_example_runs_in_one_test():
     files = set(re.findall(r"\brun\(\"(.+?)\"\)", Path(__file__).read_text(encoding="utf-8")))
-    codes = examples()[1:]
+    codes = examples(PAGE)[1:]
     assert [sum(f'"{file}"' in code for file in files) for code in codes] == [1] * len(codes)
 
 
