@@ -19,7 +19,7 @@ def page():
 
 @pytest.fixture
 def fitted(page):
-    """Fits BERTopic with a cluster model to some texts of the page, 8 of a theme and 16 of the two others."""
+    """Fits BERTopic with a cluster model to some texts of the page: 8, 16 and 16 of its themes."""
     texts = page["texts"][8:]
     rows = page["encoder"].transform(texts).astype(np.float32)
 
