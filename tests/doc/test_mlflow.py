@@ -10,7 +10,7 @@ from sparsemix import SparseGaussianMixture, SparseSCVB0LDA
 
 mlflow = pytest.importorskip("mlflow")
 skops_io = pytest.importorskip("skops.io")
-pytestmark = pytest.mark.filterwarnings("default")  # MLflow warns of its own databases
+pytestmark = pytest.mark.filterwarnings("default")  # what MLflow imports warns
 X = np.random.default_rng(0).normal(size=(60, 2))
 TEXTS = ["apples and pears", "ships and sails"] * 10
 
