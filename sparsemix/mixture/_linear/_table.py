@@ -15,7 +15,8 @@ from sparsemix._estimator.input import forms
 class Categories:
     """A column of other values than numbers, as plain values and their number in each row, -1 for a missing value.
 
-    ``declared`` says whether the type of the column lists the levels, ``are_dates`` whether they are dates or durations.
+    ``declared`` says whether the type of the column lists the levels, ``are_dates`` whether those are dates or
+    durations.
     """
 
     levels: list
