@@ -7,7 +7,8 @@ from io import StringIO
 import pytest
 from example_pages import blocks
 
-PAGES = "explain", "mixed_tables"
+# Pages, and the first block of each that needs no table of another package.
+PAGES = {"explain": 1, "mixed_tables": 0}
 
 
 def contents(text):
@@ -15,12 +16,16 @@ def contents(text):
     return [sorted(re.sub(r"cluster \d", "cluster", line).split()) for line in text.strip().splitlines()]
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_the_page_prints_what_it_shows(page):
+def assert_prints(code, shown, names):
+    printed = StringIO()
+    with redirect_stdout(printed):
+        exec(code, names)
+    assert contents(printed.getvalue()) == contents(shown)
+
+
+@pytest.mark.parametrize(("page", "first"), PAGES.items())
+def test_the_page_prints_what_it_shows(page, first):
     pytest.importorskip("pandas")
     names = {}
-    for code, shown in blocks(f"user_guide/{page}.rst"):
-        printed = StringIO()
-        with redirect_stdout(printed):
-            exec(code, names)
-        assert contents(printed.getvalue()) == contents(shown)
+    for code, shown in blocks(f"user_guide/{page}.rst")[first:]:
+        assert_prints(code, shown, names)
