@@ -370,3 +370,10 @@ def test_categories_of_any_type_are_kept_in_files():
     np.testing.assert_array_equal(again.score_samples(frame), mixture.score_samples(frame))
     assert "(0, 30]" in str(again.summary())
     assert "2024-01-0" in str(again.summary())
+
+
+def test_bic_does_not_depend_on_the_codes_of_categories():
+    codes = np.random.default_rng(0).integers(2, size=(200, 3))
+    mixtures = [SparseMixedMixture(2, columns=[("categorical", [0, 1, 2])], random_state=0) for _ in range(2)]
+    first, second = (each.fit(X).bic(X) for each, X in zip(mixtures, (codes, 98 * codes + 1), strict=True))
+    assert first == second
