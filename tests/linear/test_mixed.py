@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 from scipy.special import logsumexp
+from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
 from sparsemix import SparseBernoulliMixture, SparseGaussianMixture, SparseMixedMixture, blocks
@@ -254,6 +255,9 @@ def test_unknown_categories(capsys):
         ([("normal", ["a"])], {}, r"columns has the kind 'normal'; give one of diag, full"),
         ([("diag", ["z"])], {}, r"columns names 'z', which is no column of X"),
         ([("diag", ["a", "a"])], {}, r"columns names the column 'a' twice"),
+        ([("diag", [["a"]])], {}, r"columns names \['a'\], which is no column of X"),
+        (["diag"], {}, r"columns holds 'diag'; give pairs of a kind and its columns"),
+        ([("diag",)], {}, r"columns holds \('diag',\); give pairs"),
     ],
 )
 def test_errors_name_the_column_and_the_row(columns, change, message):
@@ -377,3 +381,17 @@ def test_bic_does_not_depend_on_the_codes_of_categories():
     mixtures = [SparseMixedMixture(2, columns=[("categorical", [0, 1, 2])], random_state=0) for _ in range(2)]
     first, second = (each.fit(X).bic(X) for each, X in zip(mixtures, (codes, 98 * codes + 1), strict=True))
     assert first == second
+
+
+@pytest.mark.parametrize("kind", [tuple, list])
+def test_a_checkpoint_continues_a_fit_with_given_columns(tmp_path, kind):
+    frame, _ = table(200, 1)
+    mixture = SparseMixedMixture(3, columns=[kind(each) for each in KINDS], tol=0.0, max_iter=2, random_state=0)
+    mixture.fit(frame, checkpoint=tmp_path)
+    whole = clone(mixture).set_params(max_iter=4).fit(frame)
+    continued = clone(mixture).set_params(max_iter=4).fit(frame, checkpoint=tmp_path)
+    np.testing.assert_array_equal(continued.score_samples(frame), whole.score_samples(frame))
+    with pytest.raises(ValueError, match="columns"):
+        SparseMixedMixture(3, columns=KINDS[:-1] + [("drop", list("hij"))], tol=0.0, max_iter=4, random_state=0).fit(
+            frame, checkpoint=tmp_path
+        )

@@ -28,6 +28,7 @@ from sparsemix import (
     SparseBernoulliMixture,
     SparseGaussianMixture,
     SparseLDA,
+    SparseMixedMixture,
     SparseMultinomialMixture,
     SparseSCVB0LDA,
     SparseVonMisesFisherMixture,
@@ -74,6 +75,12 @@ def flags(**params):
     return SparseBernoulliMixture(K, **({"n_nonzero": 2, "max_iter": 4, "tol": 0.0, "random_state": 0} | params))
 
 
+def mixed(**params):
+    columns = [("diag", list(range(ROWS.shape[1]))), ("poisson", [ROWS.shape[1]])]
+    defaults = {"columns": columns, "n_nonzero": 2, "max_iter": 4, "tol": 0.0, "random_state": 0}
+    return SparseMixedMixture(K, **(defaults | params))
+
+
 CASES = {
     "mixture batch": mixture(learning_method="batch"),
     "mixture memoized": mixture(batch_size=120),
@@ -108,6 +115,8 @@ CASES = {
     "words online lists": words(learning_method="online", batch_size=60, candidates=2, n_nonzero=1, inference="vb"),
     "flags memoized": flags(batch_size=120),
     "flags online lists": flags(learning_method="online", batch_size=60, candidates=2, inference="vb"),
+    "mixed memoized": mixed(batch_size=120),
+    "mixed online lists": mixed(learning_method="online", batch_size=60, candidates=2, inference="vb"),
     "scvb0 mhw": scvb0(sampler="mhw", init_params="uniform", batch_size=25, max_iter=8),
 }
 
@@ -115,6 +124,8 @@ CASES = {
 def rows_for(est):
     if isinstance(est, SparseBernoulliMixture):
         return (COUNTS > 0).astype(float)
+    if isinstance(est, SparseMixedMixture):
+        return np.column_stack([ROWS, np.arange(len(ROWS)) % 7])
     dense = isinstance(est, SparseVonMisesFisherMixture) and est.candidates != 3
     return ROWS if dense or isinstance(est, SparseGaussianMixture) else COUNTS
 

@@ -2,6 +2,7 @@
 
 import re
 import warnings
+from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -195,11 +196,17 @@ def read(raw, given):
 def kinds_given(raw, given):
     """Kind and group by place of the columns that the parameter ``columns`` names."""
     labels, chosen = {label: place for place, (label, _) in enumerate(raw)}, {}
-    for group, (kind, names) in enumerate(() if isinstance(given, str) else given):
+    for group, pair in enumerate(() if isinstance(given, str) else given):
+        if not (isinstance(pair, tuple | list) and len(pair) == 2 and isinstance(pair[0], str)):
+            raise ValueError(
+                f"columns holds {pair!r}; give pairs of a kind and its columns, such as ('categorical', ['region'])"
+            )
+        kind, names = pair
         if kind != DROP and kind not in KINDS:
             raise ValueError(f"columns has the kind {kind!r}; give one of {', '.join(KINDS)}, {DROP}")
         for name in [names] if isinstance(names, str) or np.ndim(names) == 0 else names:
-            place = labels.get(name, name if isinstance(name, int | np.integer) else None)
+            known = isinstance(name, Hashable) and name in labels
+            place = labels[name] if known else name if isinstance(name, int | np.integer) else None
             if place is None or not 0 <= place < len(raw):
                 raise ValueError(f"columns names {name!r}, which is no column of X; give names or numbers of columns")
             if place in chosen:
