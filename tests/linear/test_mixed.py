@@ -391,7 +391,7 @@ def test_a_checkpoint_continues_a_fit_with_given_columns(tmp_path, kind):
     whole = clone(mixture).set_params(max_iter=4).fit(frame)
     continued = clone(mixture).set_params(max_iter=4).fit(frame, checkpoint=tmp_path)
     np.testing.assert_array_equal(continued.score_samples(frame), whole.score_samples(frame))
-    with pytest.raises(ValueError, match="columns"):
-        SparseMixedMixture(3, columns=KINDS[:-1] + [("drop", list("hij"))], tol=0.0, max_iter=4, random_state=0).fit(
+    with pytest.raises(ValueError, match="of another fit"):
+        SparseMixedMixture(3, columns=[*KINDS[:-1], ("drop", list("hij"))], tol=0.0, max_iter=4, random_state=0).fit(
             frame, checkpoint=tmp_path
         )
