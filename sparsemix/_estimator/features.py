@@ -41,10 +41,10 @@ def transform(self: Any, X: RowsLike) -> Any:
 
     The result is sparse: with thousands of components a row has a few responsibilities, and a dense array would
     need thousands of numbers for each row. Linear models, nearest neighbours and ``TruncatedSVD`` read CSR as it
-    is, and ``ColumnTransformer`` and ``FeatureUnion`` stack it. For a step that needs a dense array, put
-    ``FunctionTransformer(lambda X: X.toarray(), accept_sparse=True)`` before that step, or call
-    ``predict_proba``. Data frames have dense columns: after ``set_output(transform="pandas")`` or ``"polars"`` the
-    same numbers come as a frame with a column for each component.
+    is, and ``ColumnTransformer`` and ``FeatureUnion`` stack it. For trees, naive Bayes, scalers and other steps that
+    need a dense array set ``dense_output=True``. Data frames have dense columns: after
+    ``set_output(transform="pandas")`` or ``"polars"`` the same numbers come as a frame with a column for each
+    component.
 
     Parameters
     ----------
@@ -53,8 +53,12 @@ def transform(self: Any, X: RowsLike) -> Any:
 
     Returns
     -------
-    resp : CSR array or matrix of shape (n_samples, n_components)
-        As ``predict_sparse_proba``; a data frame after ``set_output``.
+    resp : CSR array or matrix, or ndarray, of shape (n_samples, n_components)
+        As ``predict_sparse_proba``; an ndarray with ``dense_output``; a data frame after ``set_output``.
     """
-    resp = self.predict_sparse_proba(X)
-    return resp.toarray() if makes_frames(self) else resp
+    return as_features(self, self.predict_sparse_proba(X))
+
+
+def as_features(estimator, resp):
+    """Sparse responsibilities in the form that ``transform`` returns."""
+    return resp.toarray() if estimator._params.dense_output or makes_frames(estimator) else resp

@@ -12,7 +12,7 @@ from sparsemix._estimator.checkpoints import checksum
 from sparsemix._kernels.vectors import _simd
 
 # Parameters that may change when a fit continues from a checkpoint.
-FREE = ("max_iter", "tol", "n_jobs", "verbose")
+FREE = ("max_iter", "tol", "dense_output", "n_jobs", "verbose")
 
 
 # Scores in records of ``history_``, and what they are.

@@ -9,6 +9,7 @@ from scipy import sparse
 
 from sparsemix._compat import configured_sparse
 from sparsemix._estimator.blockwise import block_named, n_rows_of
+from sparsemix._estimator.features import as_features
 from sparsemix._estimator.input.checks import check_counts
 from sparsemix._estimator.parameters import plain_arguments
 from sparsemix._typing import BlocksLike
@@ -33,7 +34,8 @@ def transform(
     Parameters
     ----------
     estimator : estimator
-        Fitted estimator. Mixtures return sparse responsibilities, topic models dense proportions.
+        Fitted estimator. Mixtures return sparse responsibilities, or dense ones with ``dense_output``; topic models
+        return dense proportions.
     data : sequence of blocks
         As in :func:`fit`.
     client : dask.distributed.Client, default=None
@@ -232,7 +234,9 @@ def read_rows(estimator, X):
     if n_rows_of(X):
         return estimator.transform(X)
     empty = 0, len(estimator.get_feature_names_out())
-    return configured_sparse(sparse.csr_array(empty)) if hasattr(estimator, "predict_sparse_proba") else np.empty(empty)
+    if not hasattr(estimator, "predict_sparse_proba"):
+        return np.empty(empty)
+    return as_features(estimator, configured_sparse(sparse.csr_array(empty)))
 
 
 def label_rows(estimator, X):

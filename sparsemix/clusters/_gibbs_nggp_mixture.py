@@ -107,6 +107,8 @@ class GibbsNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator):
         still rises there.
     thin : int, default=10
         Epochs between two samples. Smaller values keep more samples, in more memory.
+    dense_output : bool, default=False
+        Whether ``transform`` returns a dense array, as trees, naive Bayes and scalers need. False returns CSR.
     verbose : int, default=0
         Number of epochs between printed lines; 0 prints none.
     random_state : int, RandomState instance or None, default=None
@@ -211,6 +213,7 @@ class GibbsNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator):
         max_iter: int = 200,
         burn_in: int | None = None,
         thin: int = 10,
+        dense_output: bool = False,
         verbose: int = 0,
         random_state: Seed = None,
     ) -> None:
@@ -231,6 +234,7 @@ class GibbsNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator):
         self.max_iter = max_iter
         self.burn_in = burn_in
         self.thin = thin
+        self.dense_output = dense_output
         self.verbose = verbose
         self.random_state = random_state
 

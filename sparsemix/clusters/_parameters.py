@@ -84,6 +84,7 @@ SHARED = {
     "mean_prior": ["array-like", None],
     "degrees_of_freedom_prior": [COUNT, None],
     "covariance_prior": ["array-like", VARIANCE, None],
+    "dense_output": ["boolean"],
     "verbose": ["verbose"],
     "random_state": ["random_state"],
 }

@@ -133,6 +133,8 @@ class StreamingNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator
         ``fit`` stops when an epoch changes less than this share of all responsibilities.
     shuffle : bool, default=True
         Whether ``fit`` visits rows in random order, unlike ``partial_fit``. False keeps the order of rows.
+    dense_output : bool, default=False
+        Whether ``transform`` returns a dense array, as trees, naive Bayes and scalers need. False returns CSR.
     n_jobs : int, default=None
         Threads for ``n_shards``. -1 uses all cores; results have the same bits for any number.
     verbose : int, default=0
@@ -264,6 +266,7 @@ class StreamingNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator
         n_shards: int = 1,
         tol: float = 1e-3,
         shuffle: bool = True,
+        dense_output: bool = False,
         n_jobs: int | None = None,
         verbose: int = 0,
         random_state: Seed = None,
@@ -289,6 +292,7 @@ class StreamingNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator
         self.n_shards = n_shards
         self.tol = tol
         self.shuffle = shuffle
+        self.dense_output = dense_output
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.random_state = random_state

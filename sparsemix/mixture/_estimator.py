@@ -48,6 +48,7 @@ CONSTRAINTS = {
     "total_samples": [COUNT, None],
     "step_size": [*STEP_SIZE, Several(StrOptions({"half_life"}), POSITIVE)],
     "warm_start": ["boolean"],
+    "dense_output": ["boolean"],
     "n_jobs": [*N_JOBS],
     "verbose": ["verbose"],
     "random_state": ["random_state"],
@@ -87,7 +88,7 @@ class MixtureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Densit
         checkpoint : path-like, default=None
             Folder for this fit only. The fit writes its state there after every epoch. After a crash, the same call
             continues from there and gives the same bits. It refuses other rows or parameters, except ``max_iter``,
-            ``tol``, ``n_jobs`` and ``verbose``. If the fit has ended, the call loads its result.
+            ``tol``, ``dense_output``, ``n_jobs`` and ``verbose``. If the fit has ended, the call loads its result.
 
         Returns
         -------

@@ -143,6 +143,8 @@ class SparseGaussianMixture(MixtureEstimator):
         further rows.
     warm_start : bool, default=False
         Whether ``fit`` continues from the last fitted mixture.
+    dense_output : bool, default=False
+        Whether ``transform`` returns a dense array, as trees, naive Bayes and scalers need. False returns CSR.
     n_jobs : int, default=None
         Number of threads. -1 uses all cores. Results have the same bits for any number.
     verbose : int, default=0
@@ -323,6 +325,7 @@ class SparseGaussianMixture(MixtureEstimator):
         total_samples: float | None = None,
         step_size: tuple[float, ...] | tuple[str, float] = (10.0, 0.6),
         warm_start: bool = False,
+        dense_output: bool = False,
         n_jobs: int | None = None,
         verbose: int = 0,
         random_state: Seed = None,
@@ -348,6 +351,7 @@ class SparseGaussianMixture(MixtureEstimator):
         self.total_samples = total_samples
         self.step_size = step_size
         self.warm_start = warm_start
+        self.dense_output = dense_output
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.random_state = random_state
@@ -380,7 +384,7 @@ class SparseGaussianMixture(MixtureEstimator):
         checkpoint : path-like, default=None
             Folder for this fit only. The fit writes its state there after every epoch. After a crash, the same call
             continues from there and gives the same bits. It refuses other rows or parameters, except ``max_iter``,
-            ``tol``, ``n_jobs`` and ``verbose``. If the fit has ended, the call loads its result.
+            ``tol``, ``dense_output``, ``n_jobs`` and ``verbose``. If the fit has ended, the call loads its result.
         labels : array-like of shape (n_samples,), int or str, default=None
             Label of each row: integers, and -1, None or NaN where it is not known, or texts, and None, NaN or "". Each
             label has its own components, in proportion to the rows, and at least one (``component_labels_``). Labelled

@@ -21,6 +21,7 @@ KEPT = {
     "learning_method": "online", "max_iter": 9, "mean_precision_prior": 3.0, "n_init": 2, "random_state": 5,
     "reg_covar": 0.5, "tol": 0.5, "topic_word_prior": 0.7, "weight_concentration_prior": 9.0, "word_prior": 0.7,
     "covariance_prior": 3.0, "degrees_of_freedom_prior": 50.0, "warm_start": True, "n_jobs": 2,
+    "dense_output": True,
 }  # fmt: skip
 STREAMS = [case for case in FIRST if case.can("partial_fit")]
 

@@ -36,6 +36,7 @@ STEPS = [SparseGaussianMixture, *FAMILIES["linear"], SparseLDA, SparseSCVB0LDA]
 SAME_IN_ALL = {
     "n_jobs": STEPS,
     "step_size": STEPS[:5],
+    "dense_output": [*STEPS[:5], *FAMILIES["clusters"]],
     "verbose": CLASSES,
 }
 

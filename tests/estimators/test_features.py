@@ -11,7 +11,10 @@ from sklearn import config_context, get_config
 from sklearn.compose import ColumnTransformer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
+from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import FeatureUnion, make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
 
 from sparsemix import (
     SparseGaussianMixture,
@@ -99,6 +102,29 @@ def test_mixtures_in_the_middle_of_pipelines(case):
     frame = columns.set_output(transform="pandas").fit_transform(rows)
     assert list(frame.columns) == names
     np.testing.assert_array_equal(frame.to_numpy(), features)
+
+
+@over([case for case in FIRST if case in MIXTURES])
+@pytest.mark.parametrize("step", [DecisionTreeClassifier(random_state=0), GaussianNB(), StandardScaler()])
+def test_dense_output_feeds_steps_that_refuse_sparse_rows(case, step):
+    rows = case.data.rows
+    features = case.fitted(dense_output=True).transform(rows)
+    assert isinstance(features, np.ndarray)
+    np.testing.assert_array_equal(features, dense(case.fitted().transform(rows)))
+    y = np.arange(rows.shape[0]) % 2
+    pipeline = make_pipeline(case.make(dense_output=True), step).fit(rows, y)
+    alone = step.fit(features, y)
+    for name in ("predict", "transform"):
+        if hasattr(alone, name):
+            np.testing.assert_array_equal(getattr(pipeline, name)(rows), getattr(alone, name)(features))
+
+
+@over([case for case in FIRST if case in MIXTURES])
+def test_dense_output_may_change_after_a_fit(case):
+    est, rows = case.fitted(), case.data.rows
+    assert sparse.issparse(est.transform(rows))
+    assert isinstance(est.set_params(dense_output=True).transform(rows), np.ndarray)
+    assert sparse.issparse(est.predict_sparse_proba(rows))
 
 
 N, K = 12_000, 10_000

@@ -39,6 +39,7 @@ COMPUTES = {
     "half_life": "acts from merge_every rows on", "prune_threshold": "acts from merge_every rows on",
     "merge_every": "more rows than the tests have", "warm_start": "acts in a second fit",
     "burn_in": LENGTH, "thin": LENGTH, "n_jobs": "changes no bit", "verbose": "prints", "random_state": "the seed",
+    "dense_output": "the form of what transform returns",
 }  # fmt: skip
 
 

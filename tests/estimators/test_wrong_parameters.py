@@ -30,6 +30,7 @@ WRONG = {
     "concentration_prior": [1.0, [1.0, 1.0], "gamma"],
     "covariance_prior": [0, 1e-150, 1e150, -1.0, "auto"],
     "covariance_type": ["round", None, ("low_rank", 0), ("low_rank", 1.5), ("full", 2), ("low_rank",), ["low_rank", 2]],
+    "dense_output": ["yes", None, 2],
     "degrees_of_freedom_prior": [0, 1e-40, -1.0, 1e300, "auto"],
     "discount": [-0.1, 1e-11, 1.0, np.nan, None],
     "doc_topic_prior": [0, -1.0, np.nan, np.inf, "auto"],
@@ -104,7 +105,8 @@ WRONG = {
     "window": [0, -1, 2.5, None],
 }
 # Parameters that take booleans; scikit-learn's checks accept them as seeds too.
-BOOLEANS = {"early_stopping", "random_state", "shuffle", "split_merge", "verbose", "warm_documents", "warm_start"}
+BOOLEANS = {"dense_output", "early_stopping", "random_state", "shuffle", "split_merge", "verbose", "warm_documents",
+            "warm_start"}  # fmt: skip
 # What some do and others do not.
 ALSO_WRONG = {
     (SparseGaussianMixture, "tol"): [None],

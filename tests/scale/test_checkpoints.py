@@ -29,6 +29,7 @@ from sparsemix._estimator import checkpoints as folders
 from sparsemix._estimator.encoding import MOVED, Decoder, Encoder, named
 from sparsemix._estimator.progress import identity
 from sparsemix.datasets import make_skip_gram
+from sparsemix.mixture._recipe import GaussianRecipe
 from sparsemix.topics._variational.recipe import VariationalRecipe
 
 pytestmark = few_epochs
@@ -120,6 +121,13 @@ def test_a_fit_that_has_ended_is_read_back_and_may_continue(tmp_path, monkeypatc
     assert_same_bits(make(max_iter=6).fit(X), more, X)
     with pytest.raises(ValueError, match=r"max_iter is 5, but the fit .* has 6 epochs; raise max_iter to at least 6"):
         make(max_iter=5).fit(X, checkpoint=tmp_path)
+
+
+def test_a_fit_that_has_ended_is_read_back_with_dense_output(tmp_path, monkeypatch):
+    mixture = SparseGaussianMixture(K, max_iter=2, random_state=0).fit(ROWS, checkpoint=tmp_path)
+    monkeypatch.setattr(GaussianRecipe, "plan", None)  # neither a start nor an epoch
+    dense = SparseGaussianMixture(K, max_iter=2, dense_output=True, random_state=0).fit(ROWS, checkpoint=tmp_path)
+    np.testing.assert_array_equal(dense.transform(ROWS), mixture.transform(ROWS).toarray())
 
 
 @pytest.mark.parametrize("in_blocks", [False, True])

@@ -33,6 +33,13 @@ def test_estimators_without_labels_are_refused():
         blocks.predict(mixture().fit(ROWS), cut(ROWS), as_array="yes")
 
 
+def test_dense_output_holds_for_every_block():
+    mixture = sparsemix.SparseGaussianMixture(2, dense_output=True, random_state=0).fit(ROWS)
+    parts = list(blocks.transform(mixture, [ROWS[:50], ROWS[:0]]))
+    assert [part.shape for part in parts] == [(50, 2), (0, 2)]
+    assert all(isinstance(part, np.ndarray) for part in parts)
+
+
 def test_empty_blocks_have_the_topics_that_were_found():
     est = sparsemix.SparseHDP(8, max_iter=4, random_state=0).fit(COUNTS)
     assert {part.shape[1] for part in blocks.transform(est, cut(COUNTS))} == {est.transform(COUNTS[:1]).shape[1]}
