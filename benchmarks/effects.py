@@ -58,9 +58,8 @@ def intervals(model, X, table, seed, chain):
     """Estimates and ends of intervals, (3, 2, K)."""
     with patch.object(module, "Chain", chain):
         effects = estimate_effect(model, X, table, "side + year", level=LEVEL, random_state=seed)
-    rows = effects.table()
-    parts = [[row[name] for row in rows if row["term"] != "Intercept"] for name in ("estimate", "low", "high")]
-    return np.reshape(parts, (3, -1, 2)).transpose(0, 2, 1)
+    rows = effects.table().query("term != 'Intercept'")
+    return rows[["estimate", "low", "high"]].to_numpy().T.reshape(3, -1, 2).transpose(0, 2, 1)
 
 
 def contest(seed, n, length, n_components):

@@ -78,7 +78,7 @@ def draw(names, folder):
     figure = plt.figure(figsize=(9.2, 3.1), layout="constrained", facecolor="white")
     bars, pictures = figure.subfigures(1, 2, width_ratios=(5, 3))
     bars.suptitle("four topics of docstrings", fontsize=11)
-    found = {row["topic"]: row["words"] for row in lda.topic_table(words, n_top_words=5)}
+    found = lda.topic_table(words, n_top_words=5).set_index("topic")["words"]
     for axis, word, colour in zip(bars.subplots(2, 2).flat, SHOWN, COLOURS, strict=True):
         k = next(k for k, row in found.items() if word in row)
         share = {one: lda.topic_word_distribution_[k, list(words).index(one)] for one in found[k]}

@@ -36,7 +36,7 @@ X = np.array([rng.multinomial(50, rng.dirichlet(prior) @ topics) for prior in pr
 lda = SparseSCVB0LDA(3, random_state=0).fit(X)
 effects = estimate_effect(lda, X, papers, "party + s(year, df=5)")
 first, second, _ = align_topics(lda, topics)[0]
-row = effects.contrast({"party": ["left"]}, {"party": ["right"]})[first]
+row = effects.contrast({"party": ["left"]}, {"party": ["right"]}).loc[first]
 print(f"left less right: {row['estimate']:.2f}, 90 % interval {row['low']:.2f} to {row['high']:.2f}")
 
 # %%

@@ -45,8 +45,8 @@ lda = SparseLDA(50, n_nonzero=8, max_iter=100, random_state=0, verbose=1).fit(X)
 coherence = topic_coherence(lda, X)
 topics = lda.components_ / lda.components_.sum(axis=1, keepdims=True)
 figure, axes = plt.subplots(3, 4, figsize=(10, 8), layout="constrained")
-for axis, row in zip(axes.flat, lda.topic_table(words, order="probable"), strict=False):
-    k = row["topic"]
+table = lda.topic_table(words, order="probable").set_index("topic")
+for axis, (k, row) in zip(axes.flat, table.iterrows(), strict=False):
     probabilities = np.sort(topics[k])[::-1][: len(row["words"])]
     axis.barh(row["words"], probabilities)
     axis.invert_yaxis()
@@ -81,7 +81,7 @@ print(f"diversity: {topic_diversity(lda):.0%} of the first 25 words of all topic
 shares = lda.transform(X_test)
 names = docstrings.names[held_out]
 long_ones = np.argsort(-np.asarray(X_test.sum(axis=1)).ravel())[:4]
-first_words = {row["topic"]: " ".join(row["words"][:4]) for row in lda.topic_table(words)}
+first_words = lda.topic_table(words, n_top_words=4).set_index("topic")["words"].str.join(" ")
 for d in long_ones:
     print(names[d])
     for k in np.argsort(-shares[d]):

@@ -41,7 +41,7 @@ asked = ["tree", "kernel", "order", "degree"]
 figure, axes = plt.subplots(2, 2, figsize=(11, 5), layout="constrained")
 for axis, word in zip(axes.flat, asked, strict=True):
     senses = model.word_topic_table(word, n_topics=3, feature_names=words, n_top_words=6)
-    axis.barh([" ".join(sense["words"]) for sense in senses], [sense["probability"] for sense in senses])
+    axis.barh(senses["words"].str.join(" "), senses["probability"])
     axis.invert_yaxis()
     axis.set_title(word)
 figure.supxlabel("probability of the topic given the word")
@@ -53,7 +53,7 @@ figure.supxlabel("probability of the topic given the word")
 # clearly of one of its first two topics, with their neighbours.
 
 word = int(np.flatnonzero(words == "tree")[0])
-first, second = (sense["topic"] for sense in model.word_topic_table(word, n_topics=2))
+first, second = model.word_topic_table(word, n_topics=2)["topic"]
 contextual = model.transform_words(X, n_nonzero=4)
 documents = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
 at = np.flatnonzero(X.data - 1 == word)

@@ -15,6 +15,7 @@ Weights = ArrayLike | None
 FilePath = str | PathLike[str]
 Folder = FilePath | None
 Seed = int | RandomState | None
+Table = Any  # pandas.DataFrame, or a list of dicts without pandas
 Estimator = TypeVar("Estimator")
 Method = TypeVar("Method", bound=Callable[..., Any])  # for decorators that keep the signature
 
@@ -44,7 +45,7 @@ class Alias:
 
 # Type checkers read the types above.
 if not TYPE_CHECKING:
-    Array, ArrayLike, FilePath, Folder, RowsLike, Seed, SparseArray, Weights = (
+    Array, ArrayLike, FilePath, Folder, RowsLike, Seed, SparseArray, Table, Weights = (
         Alias(name, globals()[name])
-        for name in ("Array", "ArrayLike", "FilePath", "Folder", "RowsLike", "Seed", "SparseArray", "Weights")
+        for name in ("Array", "ArrayLike", "FilePath", "Folder", "RowsLike", "Seed", "SparseArray", "Table", "Weights")
     )

@@ -32,6 +32,7 @@ from sparsemix._estimator.learning import Recipe as Recipe
 from sparsemix._estimator.learning import fit_rows as fit_rows
 from sparsemix._estimator.parameters import plain_arguments
 from sparsemix._estimator.progress import SCORES
+from sparsemix._estimator.tables import table_of
 from sparsemix._estimator.writing import local_path, replacing
 from sparsemix._rows.threads import interrupts_wait
 from sparsemix._stats.linear._base import LinearFamily as LinearFamily
@@ -59,4 +60,5 @@ __all__ = [
     "read_topics",
     "replacing",
     "shares_of",
+    "table_of",
 ]

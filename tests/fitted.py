@@ -21,6 +21,11 @@ def dense(X):
     return X.toarray() if hasattr(X, "toarray") else np.asarray(X)
 
 
+def records(table):
+    """Rows of a table as dicts: of a data frame where pandas is installed."""
+    return table.to_dict("records") if hasattr(table, "to_dict") else table
+
+
 def attributes(est):
     """Fitted attributes by name, those that are made on demand too; epochs without their seconds."""
     out = {}

@@ -97,6 +97,8 @@ def update(digest, value):
         for key in sorted(value, key=str):
             if key != "seconds":  # of records of epochs
                 update(digest, (str(key), value[key]))
+    elif hasattr(value, "to_dict"):  # a data frame
+        update(digest, value.to_dict("records"))
     elif isinstance(value, (list, tuple, np.ndarray)):
         digest.update(f"{type(value).__name__} {len(value)}".encode())
         for each in value:

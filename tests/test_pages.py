@@ -6,6 +6,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from fitted import records
 
 import sparsemix
 from sparsemix._version import REPOSITORY
@@ -99,7 +100,7 @@ def test_the_first_example_prints_what_the_readme_shows(tmp_path, monkeypatch, c
     *topics, last = shown.splitlines()
     assert len(printed.splitlines()) == len(topics) + 1
     assert re.fullmatch(r"RandomForestClassifier: \d+% topic \d+", printed.splitlines()[-1])
-    table = names["lda"].topic_table(names["docs"].feature_names, 6)
+    table = records(names["lda"].topic_table(names["docs"].feature_names, 6))
     for line in topics:
         _, share, *words = line.split()
         common, near = max((len({*words} & {*row["words"]}), row["token_share"]) for row in table)

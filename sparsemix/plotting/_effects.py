@@ -57,8 +57,8 @@ def plot_effect(
     """
     effects.table(topic)  # refuses an unknown topic
     values, is_curve = effects.design.points(covariate, POINTS)
-    found = effects.predict({**(at or {}), covariate: values})
-    mean, low, high = found.mean[:, topic], found.low[:, topic], found.high[:, topic]
+    found = effects.predict({**(at or {}), covariate: values}).query("topic == @topic")
+    mean, low, high = (found[name].to_numpy() for name in ("mean", "low", "high"))
     ax, name = new_axes(ax), label(", ".join(f"{name}: {shown(value)}" for name, value in (at or {}).items()))
     if is_curve:
         (line,) = ax.plot(values, mean, label=name or None)

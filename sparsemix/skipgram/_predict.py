@@ -11,13 +11,14 @@ from sklearn.utils.validation import check_is_fitted
 from sparsemix._compat import configured_sparse
 from sparsemix._estimator.base import published
 from sparsemix._estimator.parameters import plain_arguments
+from sparsemix._estimator.tables import table_of
 from sparsemix._estimator.writing import replacing
 from sparsemix._kernels.skipgram import _positions
 from sparsemix._rows.blocks import spans
 from sparsemix._rows.sequences import Sequences
 from sparsemix._rows.threads import Workers
 from sparsemix._stats.word_clocks import WordClocks
-from sparsemix._typing import Array, FilePath, RowsLike, SparseArray
+from sparsemix._typing import Array, FilePath, RowsLike, SparseArray, Table
 from sparsemix.skipgram._input import check_sequences, counts_of, word_number
 from sparsemix.skipgram._vectors import nearest, word2vec_lines
 from sparsemix.topics._evaluation import LEAST_DOCUMENTS, LEAST_EPOCHS, MARGIN, MOST_DOCUMENTS, MOST_NUMBERS
@@ -344,7 +345,7 @@ def word_topic_table(
     feature_names: Any = None,
     n_top_words: int = 10,
     order: str = "distinctive",
-) -> list[dict[str, Any]]:
+) -> Table:
     """The most probable topics of a word, which are its senses, in the form of ``topic_table``.
 
     Parameters
@@ -362,15 +363,15 @@ def word_topic_table(
 
     Returns
     -------
-    rows : list of dict
+    table : pandas.DataFrame, or list of dict without pandas
         As in ``topic_table``, with "probability": that of the topic given the word, largest first.
     """
     check_is_fitted(self)
     feature_names = None if feature_names is None else self._words(feature_names)
     row = self.word_topics_[word_number(word, feature_names, self.n_features_in_)]
-    table = {record["topic"]: record for record in self.topic_table(feature_names, n_top_words, order)}
+    table = {record["topic"]: record for record in self._topic_rows(feature_names, n_top_words, order)}
     best = np.argsort(-row, kind="stable")[:n_topics]
-    return [table[int(k)] | {"probability": float(row[k])} for k in best]
+    return table_of(table[int(k)] | {"probability": float(row[k])} for k in best)
 
 
 def save_word_vectors(self, path: FilePath, feature_names: Any, binary: bool = True) -> None:

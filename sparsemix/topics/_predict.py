@@ -15,10 +15,11 @@ from sparsemix._estimator.features import feature_dtype
 from sparsemix._estimator.input.checks import check_counts
 from sparsemix._estimator.input.forms import COUNTS
 from sparsemix._estimator.parameters import plain_arguments
+from sparsemix._estimator.tables import table_of
 from sparsemix._rows.blocks import spans
 from sparsemix._rows.documents import canonical
 from sparsemix._rows.threads import Workers
-from sparsemix._typing import RowsLike
+from sparsemix._typing import RowsLike, Table
 from sparsemix.metrics import distinctive_words, top_words
 from sparsemix.metrics._completion import hidden_tokens, per_token
 
@@ -214,7 +215,7 @@ class TopicPredictMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     @plain_arguments
     def topic_table(
         self, feature_names: Any = None, n_top_words: int = 10, order: str = "distinctive"
-    ) -> list[dict[str, Any]]:
+    ) -> Table:
         """Topics as rows of a table, largest first.
 
         Parameters
@@ -230,10 +231,14 @@ class TopicPredictMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
         Returns
         -------
-        rows : list of dict
+        table : pandas.DataFrame, or list of dict without pandas
             With "topic" (its index), "token_share" (its share of all tokens) and "words" (list), and "name" if
-            ``topic_names_`` has any; ``pandas.DataFrame(rows)`` shows them.
+            ``topic_names_`` has any.
         """
+        return table_of(self._topic_rows(feature_names, n_top_words, order))
+
+    def _topic_rows(self, feature_names, n_top_words, order):
+        """Rows of ``topic_table`` as dicts."""
         check_is_fitted(self)
         if not isinstance(order, str) or order not in ORDERS:
             raise ValueError(f'order must be "distinctive" or "probable", got {order!r}')
@@ -263,7 +268,7 @@ class TopicPredictMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         order : {"distinctive", "probable"}, default="distinctive"
             As in ``topic_table``.
         """
-        for row in self.topic_table(feature_names, n_top_words, order)[:n_topics]:
+        for row in self._topic_rows(feature_names, n_top_words, order)[:n_topics]:
             name = f"{row['name']}: " if row.get("name") else ""
             print(f"{row['topic']:5d} {row['token_share']:7.2%}  {name}{' '.join(map(str, row['words']))}")
 

@@ -60,7 +60,7 @@ def test_effects_are_those_of_the_function(records, tmp_path, capsys, name):
     X = pipeline[0].transform([record["text"] for record in known])
     effects = estimate_effect(pipeline[-1], X, table, "party + s(day, df=3) + size")
     assert [row["term"] for row in rows[:6]] == effects.terms
-    for row, expected in zip(rows, effects.table(), strict=True):
+    for row, expected in zip(rows, effects.table().to_dict("records"), strict=True):
         assert int(row["topic"]) == expected["topic"]
         for number in ("estimate", "std", "low", "high"):
             assert float(row[number]) == pytest.approx(expected[number], rel=1e-5)

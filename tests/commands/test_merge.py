@@ -7,6 +7,7 @@ from contextlib import contextmanager
 import joblib
 import numpy as np
 import pytest
+from fitted import records
 
 from sparsemix import report
 from sparsemix.__main__ import main
@@ -106,7 +107,7 @@ def test_the_page_is_that_of_a_report_on_the_merged_model(folder):
     assert dict(found.data["facts"])["topics"] == "5"
     assert len(page.data["words"]) < len(words)
     assert found.data["tree"] == wanted.data["tree"]
-    for ours, theirs in zip(found.table(3), wanted.table(3), strict=True):
+    for ours, theirs in zip(records(found.table(3)), records(wanted.table(3)), strict=True):
         alike = ("topic", "words", "relevant_words") if ours["topic"] == min(smallest) else ("topic",)
         assert [ours[name] for name in alike] == [theirs[name] for name in alike]
         assert ours["token_share"] == pytest.approx(theirs["token_share"], abs=1e-4)

@@ -12,6 +12,7 @@ import unicodedata
 import joblib
 import numpy as np
 import pytest
+from fitted import records
 from scipy import sparse
 
 from sparsemix.__main__ import main
@@ -159,7 +160,8 @@ def test_topics_of_every_kind_of_input(tmp_path, capsys, texts, counts, writer):
     np.testing.assert_allclose(doc_topic.sum(axis=1), 1.0, atol=1e-6)
     assert (pipeline["topics"].verbose, pipeline["topics"].n_jobs) == (0, None)
     assert pipeline["counts"].get_feature_names_out().tolist() == sorted(" ".join(THEMES).split())
-    words = {row["topic"]: " ".join(row["words"]) for row in pipeline["topics"].topic_table(pipeline["counts"], 4)}
+    table = records(pipeline["topics"].topic_table(pipeline["counts"], 4))
+    words = {row["topic"]: " ".join(row["words"]) for row in table}
     assert {int(row["topic"]): row["words"] for row in rows} == words
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from fitted import records
 from scipy import sparse
 
 from sparsemix import SparseLDA, report
@@ -89,7 +90,7 @@ def test_topics_of_one_name_are_joined(page):
     assert before.count("<section") == 3
     assert all(word in before for word in WORDS)
     page.rename({a: " water  music ", c: "water music", b: "<b>"})
-    assert [row["name"] for row in page.table()] == ["water music", "<b>", "water music"]
+    assert [row["name"] for row in records(page.table())] == ["water music", "<b>", "water music"]
     text = static_content(page.data)
     assert text.count("<section") == text.count("<h2>") == 2
     assert f"topic {a}, {c}: {sum(t['weight'] for t in page.data['topics'][::2]):.2%} of all tokens" in text

@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from fitted import records
 from test_report_browser import WORDS, browser, make_report, pytestmark, visit
 
 from sparsemix import Report, SparseSCVB0LDA, report
@@ -29,8 +30,8 @@ def made():
 def test_the_report_has_the_effects_of_the_estimate(made):
     model, X, effects, page = made
     assert page.data["effects"]["labels"] == ["side: a less <b>", "year: 1996 less 1990"]
-    expected = effects.contrast({"side": ["a"]}, {"side": ["<b>"]})
-    curve = effects.predict({"year": np.linspace(1990, 1996, 25)})
+    expected = records(effects.contrast({"side": ["a"]}, {"side": ["<b>"]}))
+    curve = effects._expected({"year": np.linspace(1990, 1996, 25)})
     for topic in page.data["topics"]:
         row, k = expected[topic["id"]], topic["id"]
         np.testing.assert_allclose(topic["effects"]["rows"][0], [row["estimate"], row["low"], row["high"]], rtol=1e-3)
@@ -42,7 +43,7 @@ def test_the_report_has_the_effects_of_the_estimate(made):
     assert "less" not in static_content(one.data)
     assert report(model, X).data["effects"] is None
     with pytest.raises(ValueError, match="effects is a list; give the result of estimate_effect"):
-        report(model, X, effects=effects.table())
+        report(model, X, effects=records(effects.table()))
     with pytest.raises(ValueError, match="effects has 3 topics but model has 2; estimate them with this model"):
         report(model, X, effects=SimpleNamespace(estimates=np.ones((2, 3))))
 

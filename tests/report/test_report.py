@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from fitted import records
 from scipy import sparse
 from scipy.spatial.distance import pdist
 from sklearn.decomposition import NMF, LatentDirichletAllocation
@@ -83,9 +84,10 @@ def test_documents_with_the_largest_shares_are_found_across_blocks(monkeypatch):
     tokens = np.arange(1, 24)
     np.testing.assert_allclose(found.weights, tokens @ shares / tokens.sum())
     np.testing.assert_allclose(found.strata[0], [shares[codes == 0].mean(axis=0), shares[codes == 1].mean(axis=0)])
-    documents, best = representative_documents(Shares(), X, 2)
-    np.testing.assert_array_equal(documents, found.documents[:, :2])
-    np.testing.assert_array_equal(best, found.shares[:, :2])
+    rows = records(representative_documents(Shares(), X, 2))
+    assert [row["topic"] for row in rows] == [0, 0, 1, 1, 2, 2, 3, 3]
+    np.testing.assert_array_equal([row["document"] for row in rows], found.documents[:, :2].ravel())
+    np.testing.assert_array_equal([row["share"] for row in rows], found.shares[:, :2].ravel())
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -96,7 +98,7 @@ def test_every_topic_model_is_reported(fitted, estimator):
     _, X, vectorizer, texts = fitted
     model = estimator(3, max_iter=200 if estimator is NMF else 5, random_state=0).fit(X)
     made = report(model, X, vectorizer, documents=texts)
-    table = made.table(4)
+    table = records(made.table(4))
     assert sum(row["token_share"] for row in table) == pytest.approx(1.0)
     assert {len(row["words"]) for row in table} == {4}
     assert json.loads(page.embedded(made.data))["shown"] == 12
@@ -124,7 +126,7 @@ def test_words_in_their_order_have_the_topic_of_their_context(gaps):
         assert [word.lower() for word in told["text"][1::2]] == words[X.data[row] - 1].tolist()
     assert dict(made.data["facts"])["words"] == f"{X.nnz:,}"
     expected = topic_coherence(model, model.count_words(X), n_top_words=min(10, len(words)))
-    found = {row["topic"]: row["coherence"] for row in made.table()}
+    found = {row["topic"]: row["coherence"] for row in records(made.table())}
     assert found == pytest.approx(dict(enumerate(expected)), abs=1e-4)
 
     for told in report(model, X, sequences).data["documents"]:
@@ -133,10 +135,10 @@ def test_words_in_their_order_have_the_topic_of_their_context(gaps):
         assert told["topics"] == topics[row].tolist()
     other = report(model, X, sequences, documents=len(texts) * ["bank unknown fish fish bank"])
     assert all(len(told["topics"]) == len(told["text"]) // 2 for told in other.data["documents"])
-    rows, _ = representative_documents(model, X, 1)
+    rows = [row["document"] for row in records(representative_documents(model, X, 1))]
     as_lists = [document.tolist() for document in np.split(X.data - 1, X.indptr[1:-1])]
     if gaps == "close":
-        np.testing.assert_array_equal(representative_documents(model, as_lists, 1)[0], rows)
+        assert [row["document"] for row in records(representative_documents(model, as_lists, 1))] == rows
 
 
 # -- words
@@ -247,7 +249,7 @@ def test_the_page_is_whole(fitted, tmp_path):
         assert asks not in text
     assert elements.contents["title"][0] == "Fruit & water"
     data = json.loads(elements.contents["script"][0])
-    assert [topic["id"] for topic in data["topics"]] == [row["topic"] for row in made.table()]
+    assert [topic["id"] for topic in data["topics"]] == [row["topic"] for row in records(made.table())]
     first = data["topics"][0]
     document = data["documents"][first["documents"][0][0]]
     row = names.index(document["name"])
@@ -306,7 +308,7 @@ def test_words_without_names_say_so(fitted):
     model, X, _, _ = fitted
     made = report(model, X)
     assert ["names of words", "not given: the report shows column numbers"] in made.data["facts"]
-    assert made.table()[0]["words"][0].startswith("column ")
+    assert records(made.table())[0]["words"][0].startswith("column ")
 
 
 def test_wrong_lengths_are_named(fitted):
@@ -326,7 +328,7 @@ def test_small_models_have_reports(n_topics, n_words):
     made = report(model, X, [f"w{v}" for v in range(n_words)], dates=12 * [None])
     assert len(made.table()) == n_topics
     json.loads(page.embedded(made.data))
-    assert (made.table()[0]["coherence"] is None) == (n_words == 1)
+    assert (records(made.table())[0]["coherence"] is None) == (n_words == 1)
 
 
 def test_a_broken_write_leaves_the_old_file(tmp_path):
@@ -380,7 +382,7 @@ def test_the_report_of_a_pipeline_is_that_of_its_parts(steps):
         pipeline, given = Pipeline([("topics", model)]), counts
     page = report(pipeline, given)
     parts = report(model, counts, None if steps == 1 else pipeline["counts"], documents=None if steps == 1 else texts)
-    assert page.table() == parts.table()
+    assert records(page.table()) == records(parts.table())
     assert page.data["documents"] == parts.data["documents"]
     assert steps == 1 or any("Brook" in record["text"] for record in page.data["documents"])  # a text, not counts
 

@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from fitted import records
 from scipy import stats
 from scipy.spatial.distance import pdist
 from sklearn.decomposition import LatentDirichletAllocation
@@ -37,12 +38,13 @@ def test_topic_word_distributions_are_distributions(fitted, estimator):
 
 def test_tables_take_a_vectorizer_and_say_when_words_have_no_names(fitted, capsys):
     model, _, vectorizer = fitted
-    assert model.topic_table(vectorizer) == model.topic_table(vectorizer.get_feature_names_out())
-    rows = model.topic_table(n_top_words=2)
+    assert records(model.topic_table(vectorizer)) == records(model.topic_table(vectorizer.get_feature_names_out()))
+    rows = records(model.topic_table(n_top_words=2))
     assert all(word.startswith("column ") for row in rows for word in row["words"])
     model.print_topics(vectorizer, n_topics=2, n_top_words=4)
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[2:] for line in lines] == [row["words"] for row in model.topic_table(vectorizer, 4)[:2]]
+    rows = records(model.topic_table(vectorizer, 4))
+    assert [line.split()[2:] for line in lines] == [row["words"] for row in rows[:2]]
 
 
 def test_plots(fitted, tmp_path):
@@ -51,7 +53,7 @@ def test_plots(fitted, tmp_path):
 
     model, X, vectorizer = fitted
     words = plotting.plot_top_words(model, vectorizer, n_topics=2, n_top_words=4)
-    row = model.topic_table(vectorizer, 4)[0]
+    row = records(model.topic_table(vectorizer, 4))[0]
     assert [label.get_text() for label in words.axes[0].get_yticklabels()] == row["words"]
     assert words.axes[0].get_title() == f"topic {row['topic']}"
     curves = plotting.plot_learning_curves(model)

@@ -4,7 +4,7 @@ from itertools import pairwise, product
 
 import numpy as np
 import pytest
-from fitted import assert_same, assert_same_bits, said
+from fitted import assert_same, assert_same_bits, records, said
 from scipy import sparse
 from sequence_cases import LISTS, K, N, V, X, assert_valid
 
@@ -178,20 +178,20 @@ def test_similar_words_and_tables():
     for word, message in (("nothing", "not in the vocabulary"), (V, "from 0 to 29"), ("w3", "feature_names")):
         with pytest.raises(ValueError, match=message):
             est.most_similar(word, feature_names=NAMES if word == "nothing" else None)
-    table = est.topic_table(NAMES, 3)
+    table = records(est.topic_table(NAMES, 3))
     assert sum(row["token_share"] for row in table) == pytest.approx(1.0)
-    probable = {row["topic"]: row["words"] for row in est.topic_table(NAMES, 3, order="probable")}
+    probable = {row["topic"]: row["words"] for row in records(est.topic_table(NAMES, 3, order="probable"))}
     assert [list(NAMES[words]) for words in top_words(est, 3)] == [probable[k] for k in range(K)]
-    for row in est.word_topic_table("w3", 2, NAMES, 3, order="probable"):
+    for row in records(est.word_topic_table("w3", 2, NAMES, 3, order="probable")):
         assert row["words"] == probable[row["topic"]]
-    senses = est.word_topic_table("w3", 2, NAMES, 3)
+    senses = records(est.word_topic_table("w3", 2, NAMES, 3))
     assert senses[0]["probability"] == pytest.approx(est.word_topics_[3].max())
     assert senses[0]["words"] == next(row["words"] for row in table if row["topic"] == senses[0]["topic"])
     assert top_words(est, 3).shape == (K, 3)
     sequences = TokenSequences(vocabulary=list(NAMES))
     sequences.fit([])
     assert est.most_similar("w3", 5, sequences) == similar
-    assert est.word_topic_table("w3", 2, sequences, 3) == senses
+    assert records(est.word_topic_table("w3", 2, sequences, 3)) == senses
     counts = np.zeros((N, V))
     np.add.at(counts, (np.repeat(np.arange(N), 12), X.data - 1), 1)
     for form in (X, X, [document.tolist() for document in LISTS]):  # nothing of it changes

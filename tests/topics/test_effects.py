@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import joblib
 import numpy as np
 import pytest
+from fitted import records
 from scipy import sparse
 from scipy.special import gammaln, psi
 from scipy.stats import t as student
@@ -112,7 +113,7 @@ def test_one_topic_in_all_documents_is_no_error():
     effects = estimate_effect(model, rng.multinomial(20, topics[0], 60), table, "s(day, df=3) + yes * side", n_draws=2)
     assert effects.terms[1:] == [*(f"s(day, df=3)[{i}]" for i in range(3)), "yes", "side[T.v]", "yes:side[T.v]"]
     assert np.isfinite(effects.covariances).all()
-    assert effects.predict({"day": table["day"][:2]}).mean[:, 0].min() > 0.7
+    assert effects._expected({"day": table["day"][:2]}).mean[:, 0].min() > 0.7
 
 
 def topics_of_tokens(counts, alpha, words, n_sweeps, rng):
@@ -163,7 +164,7 @@ def test_regressions_and_pooled_intervals_are_the_closed_forms(weighted):
     np.testing.assert_allclose(regression.coefficients, b, rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(regression.covariances, v, rtol=1e-4, atol=1e-8 * np.max(v))
     effects = TopicEffects(design, np.array(regression.coefficients), np.array(regression.covariances), 0.8)
-    row, c = effects.contrast({"side": ["b"]}, {"side": ["a"]})[1], np.zeros(4)
+    row, c = records(effects.contrast({"side": ["b"]}, {"side": ["a"]}))[1], np.zeros(4)
     c[1], c[3] = np.array([1, np.median(design.values["x"])]) / design.unit[[1, 3]]
     values = np.array(b)[:, :, 1] @ c
     within, between = np.mean([c @ each[1] @ c for each in v]), 1.25 * values.var(ddof=1)
@@ -175,7 +176,7 @@ def test_regressions_and_pooled_intervals_are_the_closed_forms(weighted):
     np.testing.assert_allclose(effects.estimates, inverse @ theta.mean(axis=0), rtol=1e-4, atol=1e-6)
     spread = np.mean([np.sqrt(np.diag(inverse @ np.diag((d - design.rows @ (inverse @ d)) ** 2) @ inverse.T))
                       for d in theta[:, :, 0]], axis=0)  # fmt: skip
-    assert ([row["std"] for row in effects.table(0)] > 0.9 * spread).all()
+    assert ([row["std"] for row in records(effects.table(0))] > 0.9 * spread).all()
 
 
 def test_intervals_contain_the_truth_and_draws_without_covariates_do_not():
@@ -220,8 +221,8 @@ def test_tables_of_any_kind_give_the_same(estimated):
     frames += [frames[1].to_arrow(), {"side": frames[0]["side"], "year": pandas.Series(table["year"])}]
     for frame in frames:
         again = estimate_effect(model, X, frame, "side + year", n_draws=5)
-        assert again.table() == effects.table()
-    assert [row["term"] for row in effects.table(2)] == effects.terms == ["Intercept", "side", "year"]
+        assert records(again.table()) == records(effects.table())
+    assert [row["term"] for row in records(effects.table(2))] == effects.terms == ["Intercept", "side", "year"]
     assert len(effects.table()) == 12
 
 
@@ -248,7 +249,7 @@ def test_splines_predict_the_curve_that_they_fit():
     X = np.array([rng.multinomial(150, t @ words) for t in theta])
     model = SimpleNamespace(components_=words, doc_topic_prior_=np.array([2.0, 2.0]))
     effects = estimate_effect(model, X, {"year": year}, "s(year)", n_draws=5)
-    expected = effects.predict({"year": np.arange(1990, 2020)})
+    expected = effects._expected({"year": np.arange(1990, 2020)})
     curve = 0.5 + 0.3 * np.sin(np.arange(30) / 5)
     assert len(effects.terms) == 11
     assert np.abs(expected.mean[:, 0] - curve).max() < 0.08
@@ -321,8 +322,8 @@ def test_effects_that_are_stored_predict_the_same(estimated, copy):
     table = {"side": np.where(table["side"], "left", "right"), "year": table["year"], "size": X[:, 0] + X[:, 1]}
     effects = estimate_effect(model, X, table, "side + s(year, df=3) + poly(size, 2)", n_draws=2)
     again, new = copy(effects), {"side": ["left", "right"], "year": [0.3, 0.6]}
-    assert again.table() == effects.table()
-    np.testing.assert_array_equal(again.predict(new).low, effects.predict(new).low)
+    assert records(again.table()) == records(effects.table())
+    np.testing.assert_array_equal(again._expected(new).low, effects._expected(new).low)
 
 
 def days_of(kind):
@@ -414,7 +415,7 @@ def test_texts_of_pandas_are_categories(estimated):
     frame = pandas.DataFrame({"side": pandas.array(sides, dtype="string")})
     effects = estimate_effect(model, X, frame, "side", n_draws=2)
     np.testing.assert_array_equal(effects.estimates, expected)
-    assert effects.predict(frame[:2]).mean.shape == (2, expected.shape[1])
+    assert effects._expected(frame[:2]).mean.shape == (2, expected.shape[1])
 
 
 def test_levels_without_a_used_document_are_left_out(estimated):
@@ -427,7 +428,7 @@ def test_levels_without_a_used_document_are_left_out(estimated):
     effects = estimate_effect(model, X, {"side": column}, "side", n_draws=2)
     assert effects.terms == ["Intercept", "side[T.right]"]
     new = pandas.Categorical(["right"], categories=["left", "right"])
-    np.testing.assert_array_equal(effects.predict({"side": new}).mean, effects.predict({"side": ["right"]}).mean)
+    np.testing.assert_array_equal(effects._expected({"side": new}).mean, effects._expected({"side": ["right"]}).mean)
 
 
 def test_fitted_models_of_the_package_are_taken(estimated):
@@ -451,7 +452,7 @@ def test_plots_have_a_line_for_numbers_and_points_for_levels(estimated):
     year = line.get_xdata()
     assert year.min() == table["year"].min()
     assert year.max() == table["year"].max()
-    expected = effects.predict({"side": "left", "year": year}).mean[:, 1]
+    expected = effects._expected({"side": "left", "year": year}).mean[:, 1]
     np.testing.assert_array_equal(line.get_ydata(), expected)
     assert line.axes.get_legend() is None
     legend = plot_effect(effects, 1, "year", at={"side": "right"}, ax=line.axes).get_legend()

@@ -5,7 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
-from fitted import assert_same_bits
+from fitted import assert_same_bits, records
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
@@ -64,7 +64,7 @@ def test_topics_of_two_vocabularies_separate(weigh, init_params):
     assert len(set(labels[::2])) == len(set(labels[1::2])) == 1
     assert labels[0] != labels[1]
     assert theta.max(axis=1).min() > 0.8
-    table = pipeline[-1].topic_table(pipeline[:-1].get_feature_names_out())
+    table = records(pipeline[-1].topic_table(pipeline[:-1].get_feature_names_out()))
     assert sorted(sorted(row["words"]) for row in table) == sorted([sorted(COOKING), sorted(SPACE)])
     assert [row["token_share"] for row in table] == pytest.approx([0.5, 0.5], abs=0.05)
     assert list(pipeline.get_feature_names_out()) == ["sparselda0", "sparselda1"]

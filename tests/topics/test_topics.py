@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import realistic_tables
 from estimator_cases import FIRST, over, with_parameters
-from fitted import assert_never_fitted, assert_unchanged, few_epochs, snapshot
+from fitted import assert_never_fitted, assert_unchanged, few_epochs, records, snapshot
 from scipy import sparse
 from scipy.special import psi
 from topic_cases import GIVEN, K, N, V, X
@@ -23,7 +23,7 @@ PRIOR = [0.1, 0.2, 0.3, 0.4, 1.0]
 def test_topic_table_names_words_and_sorts_topics(case, capsys):
     pd = pytest.importorskip("pandas")
     est = case.fitted()
-    rows = est.topic_table(n_top_words=4)
+    rows = records(est.topic_table(n_top_words=4))
     assert sorted(row["topic"] for row in rows) == list(range(K))
     weights = [row["token_share"] for row in rows]
     assert weights == sorted(est.topic_weights_, reverse=True)
@@ -33,21 +33,21 @@ def test_topic_table_names_words_and_sorts_topics(case, capsys):
         order = np.argsort(-phi * np.log(phi / mean), kind="stable")[:4]
         assert row["words"] == [f"column {v}" for v in order]  # without names, the columns' numbers, and it says so
     names = [f"word{v}" for v in range(V)]
-    for row in est.topic_table(n_top_words=4, order="probable"):
+    for row in records(est.topic_table(n_top_words=4, order="probable")):
         order = np.argsort(-est.components_[row["topic"]], kind="stable")[:4]
         assert row["words"] == [f"column {v}" for v in order]
     est.print_topics(names, n_top_words=4, order="probable")
-    probable = [row["words"] for row in est.topic_table(names, 4, order="probable")]
+    probable = [row["words"] for row in records(est.topic_table(names, 4, order="probable"))]
     assert [line.split()[-4:] for line in capsys.readouterr().out.splitlines()] == probable
     with pytest.raises(ValueError, match='order must be "distinctive" or "probable", got 3'):
         est.topic_table(order=3)
-    named = est.topic_table(feature_names=np.array(names), n_top_words=4)
+    named = records(est.topic_table(feature_names=np.array(names), n_top_words=4))
     assert [row["words"] for row in named] == [[f"word{v.split()[1]}" for v in row["words"]] for row in rows]
     framed = case.make().fit(pd.DataFrame(X.toarray(), columns=names))
-    assert framed.topic_table()[0]["words"][0].startswith("word")
-    assert framed.topic_table(feature_names=[n.upper() for n in names])[0]["words"][0].startswith("WORD")
-    assert len(est.topic_table()[0]["words"]) == 10
-    assert len(est.topic_table(n_top_words=V + 5)[0]["words"]) == V  # there are no more
+    assert records(framed.topic_table())[0]["words"][0].startswith("word")
+    assert records(framed.topic_table(feature_names=[n.upper() for n in names]))[0]["words"][0].startswith("WORD")
+    assert len(records(est.topic_table())[0]["words"]) == 10
+    assert len(records(est.topic_table(n_top_words=V + 5))[0]["words"]) == V  # there are no more
     name = ["name"] if any(est.topic_names_) else []
     assert list(pd.DataFrame(rows).columns) == ["topic", *name, "token_share", "words"]
 
@@ -56,8 +56,8 @@ def test_topic_table_names_words_and_sorts_topics(case, capsys):
 def test_reports_list_the_words_of_topic_table(case):
     est, names = case.fitted(), [f"word{v}" for v in range(V)]
     for n in (3, 10, V):
-        words = {row["topic"]: row["words"] for row in est.topic_table(names, n)}
-        for row in report(est, X, names).table(n):
+        words = {row["topic"]: row["words"] for row in records(est.topic_table(names, n))}
+        for row in records(report(est, X, names).table(n)):
             assert len(row["words"]) >= 3
             assert row["words"] == words[row["topic"]][: len(row["words"])]
 

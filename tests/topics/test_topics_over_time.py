@@ -5,6 +5,7 @@ from datetime import date
 
 import numpy as np
 import pytest
+from fitted import records
 from scipy import sparse
 from scipy.spatial.distance import jensenshannon
 from scipy.special import gammaln
@@ -137,8 +138,8 @@ def test_known_drift_is_found(drifting):
     assert drift.score(X_new, new_years) > model.score(X_new) + 0.01
     assert drift.words(k, 1)[0] == ["column 0"]
     assert drift.words(k, 1)[-1] == ["column 1"]
-    assert {row["topic"] for row in drift.changes()[:2]} <= {k, late}
-    first = next(row for row in drift.changes() if row["topic"] == k)
+    assert {row["topic"] for row in records(drift.changes())[:2]} <= {k, late}
+    first = next(row for row in records(drift.changes()) if row["topic"] == k)
     assert first["rise"][0] == "column 1"
     assert "column 0" in first["fall"][:2]
 
@@ -150,7 +151,7 @@ def test_without_drift_the_topics_are_those_of_all_slices(still):
     assert drift.score(X_new, new_years) > model.score(X_new) - 0.003
     # about 5 % of all pairs of slices differ more than 95 % of halves do
     orders = [np.random.default_rng(seed).permutation(years) for seed in range(5)]
-    found = [topics_over_time(model, X, each, discount=1.0, max_iter=1).changes() for each in orders]
+    found = [records(topics_over_time(model, X, each, discount=1.0, max_iter=1).changes()) for each in orders]
     assert sum(map(len, found)) <= 0.1 * 5 * K * (N_SLICES - 1)
 
 
@@ -229,7 +230,7 @@ def test_small_slices(drifting):
     model, X, _, _ = drifting
     one = topics_over_time(model, X[:50], np.ones(50))
     assert one.shares_.shape == (1, K)
-    assert one.changes() == []
+    assert records(one.changes()) == []
     few = X[:3].copy()
     few[1] = 0.0
     drift = topics_over_time(model, few, [1, 2, 3], discount=0.5)

@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from fitted import records
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
@@ -54,7 +55,7 @@ def test_the_prior_is_what_its_words_say(cls):
     est = fitted(cls, given())
     np.testing.assert_allclose(est.topic_word_prior_, want, rtol=1e-5)
     assert est.topic_names_ == ["", "one", "two", "", ""]
-    assert {row["topic"]: row["name"] for row in est.topic_table()}[1] == "one"
+    assert {row["topic"]: row["name"] for row in records(est.topic_table())}[1] == "one"
     counts = est.components_ - est.topic_word_prior_
     assert counts[2, 3] + counts[4, 0] < 1e-3 * TOTALS[[0, 3]].sum()
     assert est.topic_word_distribution_[0, 9] > 0.99

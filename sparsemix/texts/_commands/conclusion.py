@@ -27,7 +27,7 @@ from sparsemix.texts._commands.quality import (
 from sparsemix.texts._commands.seeds import told_of_seeds
 from sparsemix.texts._commands.tables import strata_tables, tables_of_documents, word_rows
 from sparsemix.texts._report.dates import read_dates
-from sparsemix.texts._report.report import arranged, report
+from sparsemix.texts._report.report import arranged, report, rows_of_report
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,7 @@ def topics_of(page, options, outputs, learned, frequencies):
         topic |= {"found": again.found_by(k), "stability": again.stability_of(k)}
         topic["supported"] = topic["weight"] * again.support(k)
     page.data["topics"], page.data["tree"] = arranged(page.data["topics"], components)
-    table = page.table(options.n_top_words)
+    table = rows_of_report(page.data, options.n_top_words)
     repeated = outputs.attempt(
         "the search for topics that repeat others",
         lambda: likenesses(components, frequencies, [row["topic"] for row in table]), [""] * len(table),

@@ -97,7 +97,7 @@ def effect_rows(effects, names):
     """Rows of effects.csv."""
     columns = ["topic", "term", "estimate", "std", "low", "high"]
     yield [*columns, "name"]
-    for row in effects.table():
+    for row in effects.table().to_dict("records"):
         numbers = (f"{row[name]:.6g}" for name in columns[2:])
         yield [row["topic"], cell(row["term"]), *numbers, cell(names.get(row["topic"], ""))]
 

@@ -28,7 +28,7 @@ from sparsemix.texts._commands.tables import merged_documents, renamed_documents
 from sparsemix.texts._reading.formats.files import LONGEST_LINE
 from sparsemix.texts._report.merging import merged_data
 from sparsemix.texts._report.naming import groups_of, read_names
-from sparsemix.texts._report.report import Report
+from sparsemix.texts._report.report import Report, rows_of_report
 from sparsemix.topics import merge_topics
 
 DATA = re.compile(r'<script type="application/json" id="data">(.*?)</script>', re.DOTALL)
@@ -100,7 +100,7 @@ def merged_topics(rows, page, places):
     """Rows of topics.csv after a merge. Topics that are not merged keep their words."""
     before = {int(row["topic"]): row for row in rows}
     n_words = max(len(row["words"].split()) for row in before.values())
-    for found, topic in zip(page.table(n_words), page.data["topics"], strict=True):
+    for found, topic in zip(rows_of_report(page.data, n_words), page.data["topics"], strict=True):
         row, *more = (before[old] for old, place in enumerate(places) if place == found["topic"])
         if more:
             words = {name: listed(found[name]) for name in ("words", "relevant_words")}

@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import Bunch, gen_batches
 
-from sparsemix._typing import Array, RowsLike
+from sparsemix._typing import RowsLike, Table
 from sparsemix.extend import (
     Typical,
     check_has_words,
@@ -16,6 +16,7 @@ from sparsemix.extend import (
     read_counts,
     read_topics,
     shares_of,
+    table_of,
 )
 from sparsemix.texts._report.bins import bins_of_dates
 from sparsemix.texts._report.changes import Usage
@@ -95,7 +96,7 @@ def gather(model, X, n_documents=3, strata=(), observe=None, weights_of_rows=Non
 
 
 @plain_arguments
-def representative_documents(model: Any, X: RowsLike, n_documents: int = 3) -> Array:
+def representative_documents(model: Any, X: RowsLike, n_documents: int = 3) -> Table:
     """Find the documents in which each topic has its largest shares.
 
     Read them along with the top words: they show what a topic is about when its words do not.
@@ -112,10 +113,9 @@ def representative_documents(model: Any, X: RowsLike, n_documents: int = 3) -> A
 
     Returns
     -------
-    documents : ndarray of shape (n_components, min(n_documents, n_rows)), int64
-        Row indices of X, largest share first; ties go to the lower index.
-    shares : ndarray of the same shape
-        Share of the topic in each document.
+    table : pandas.DataFrame, or list of dict without pandas
+        With "topic", "document" (its row in X) and "share" (of the topic in the document): for each topic
+        min(n_documents, n_rows) rows, largest share first; ties go to the lower row.
 
     Raises
     ------
@@ -128,13 +128,15 @@ def representative_documents(model: Any, X: RowsLike, n_documents: int = 3) -> A
     >>> from sparsemix.datasets import make_bars
     >>> X = make_bars(n_samples=200, random_state=0)[0]
     >>> lda = SparseLDA(10, random_state=0).fit(X)
-    >>> documents, shares = representative_documents(lda, X, n_documents=2)
-    >>> documents.shape, bool(shares.min() > 0)
-    ((10, 2), True)
+    >>> len(representative_documents(lda, X, n_documents=2))
+    20
     """
-    X = check_documents(model, X)
-    found = gather(model, X, n_documents)
-    return found.documents, found.shares
+    found = gather(model, check_documents(model, X), n_documents)
+    return table_of(
+        {"topic": k, "document": document, "share": share}
+        for k, best in enumerate(zip(found.documents.tolist(), found.shares.tolist(), strict=True))
+        for document, share in zip(*best, strict=True)
+    )
 
 
 @plain_arguments

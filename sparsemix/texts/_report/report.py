@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from sparsemix._typing import RowsLike
+from sparsemix._typing import RowsLike, Table
 from sparsemix._version import __version__
-from sparsemix.extend import SCORES, local_path, plain_arguments, replacing
+from sparsemix.extend import SCORES, local_path, plain_arguments, replacing, table_of
 from sparsemix.metrics import distinctive_words, topic_coherence
 from sparsemix.texts._report.bins import PERIOD, Parts, missing_facts, strata_of
 from sparsemix.texts._report.dates import days_of, is_blank, writer_of
@@ -233,7 +233,7 @@ class Report:
             file.write(self.html().encode())
         return path
 
-    def table(self, n_top_words: int = 10) -> list[dict[str, Any]]:
+    def table(self, n_top_words: int = 10) -> Table:
         """Topics, largest first.
 
         ``sparsemix topics`` compares several seeds. A topic then counts by its token share times the share of seeds
@@ -247,20 +247,12 @@ class Report:
 
         Returns
         -------
-        rows : list of dict
+        table : pandas.DataFrame, or list of dict without pandas
             With "topic" (its index), "token_share" (its share of the tokens of all documents), "coherence" (NPMI,
             or None), "words" (most distinctive first, see :func:`sparsemix.metrics.distinctive_words`),
             "relevant_words" (in the order in which the page opens) and "name" ("" if it has none).
         """
-        return [
-            {
-                "topic": topic["id"], "token_share": topic["weight"], "coherence": topic["coherence"],
-                "words": [self.data["words"][v] for v in topic["distinctive"][:n_top_words]],
-                "relevant_words": [self.data["words"][v] for v in self._relevant(topic)[:n_top_words]],
-                "name": self.data.get("names", {}).get(topic["id"], ""),
-            }
-            for topic in self.data["topics"]
-        ]  # fmt: skip
+        return table_of(rows_of_report(self.data, n_top_words))
 
     def rename(self, names: Any) -> "Report":
         """Name topics. The page shows topics of one name as one, with the sum of their shares; the table keeps them.
@@ -283,10 +275,6 @@ class Report:
         self.data = {**self.data, "names": check_names(names, len(self.data["topics"]))}
         return self
 
-    def _relevant(self, topic):
-        """Words of a topic, most relevant first."""
-        return [v for v, _ in relevance_order(zip(topic["words"], topic["p"], strict=True), self.data)]
-
     def _repr_html_(self):
         """The page inside an iframe, for notebooks."""
         return (
@@ -296,6 +284,24 @@ class Report:
 
     def __repr__(self):
         return f"<Report of {len(self.data['topics'])} topics; save(path) writes it>"
+
+
+def rows_of_report(data, n_top_words):
+    """Rows of ``Report.table`` as dicts."""
+    return [
+        {
+            "topic": topic["id"], "token_share": topic["weight"], "coherence": topic["coherence"],
+            "words": [data["words"][v] for v in topic["distinctive"][:n_top_words]],
+            "relevant_words": [data["words"][v] for v in relevant_first(topic, data)[:n_top_words]],
+            "name": data.get("names", {}).get(topic["id"], ""),
+        }
+        for topic in data["topics"]
+    ]  # fmt: skip
+
+
+def relevant_first(topic, data):
+    """Words of a topic, most relevant first."""
+    return [v for v, _ in relevance_order(zip(topic["words"], topic["p"], strict=True), data)]
 
 
 class Numbers:

@@ -190,8 +190,8 @@ class CollapsedLDA(TopicPredictMixin, SparsemixEstimator):
     >>> lda = CollapsedLDA(10, random_state=0).fit(X)
     >>> lda.transform(X[:2]).shape
     (2, 10)
-    >>> len(lda.topic_table(n_top_words=5)[0]["words"])
-    5
+    >>> len(lda.topic_table(n_top_words=5))
+    10
     """
 
     _unread = {"inference": dict.fromkeys(set(MODELS) - {"gibbs"}, ("burn_in", "thin"))}  # noqa: RUF012

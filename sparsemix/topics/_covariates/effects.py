@@ -12,8 +12,9 @@ from sparsemix._estimator.base import seeded
 from sparsemix._estimator.input.checks import check_number, check_weights
 from sparsemix._estimator.input.forms import row_of
 from sparsemix._estimator.parameters import plain_arguments
+from sparsemix._estimator.tables import table_of
 from sparsemix._rows.threads import Workers
-from sparsemix._typing import RowsLike, Seed, Weights
+from sparsemix._typing import RowsLike, Seed, Table, Weights
 from sparsemix.metrics._checks import check_share, check_token_list, first_part, read_counts, read_topics
 from sparsemix.topics._covariates.chain import Chain
 from sparsemix.topics._covariates.formula import Design, read_formula
@@ -111,7 +112,7 @@ def estimate_effect(
     >>> effects = estimate_effect(model, X, {"side": side}, "side")
     >>> effects.terms
     ['Intercept', 'side[T.right]']
-    >>> effects.table(0)[1]["high"] < 0  # the second side has less of topic 0
+    >>> bool(effects.table(0)["high"][1] < 0)  # the second side has less of topic 0
     True
     """
     if isinstance(n_draws, float) or n_draws < 2:
@@ -248,8 +249,8 @@ class TopicEffects:
     >>> X = make_bars(n_samples=200, random_state=0)[0]
     >>> model = SparseSCVB0LDA(10, random_state=0).fit(X)
     >>> effects = estimate_effect(model, X, {"year": np.arange(200) % 10}, "s(year, df=3)")
-    >>> effects.predict({"year": [0, 9]}).mean.shape
-    (2, 10)
+    >>> len(effects.predict({"year": [0, 9]}))
+    20
     >>> len(effects.contrast({"year": [9]}, {"year": [0]}))
     10
     """
@@ -259,7 +260,7 @@ class TopicEffects:
         self.coefficients, self.covariances = coefficients, covariances
         self.estimates = self._of_terms().mean
 
-    def table(self, topic: int | None = None) -> list[dict[str, Any]]:
+    def table(self, topic: int | None = None) -> Table:
         """Coefficients with standard errors and intervals.
 
         A coefficient is the difference of expected proportions for one more unit of its column. That is an effect for
@@ -274,16 +275,20 @@ class TopicEffects:
 
         Returns
         -------
-        rows : list of dict
-            With "topic", "term", "estimate", "std", "low" and "high"; ``pandas.DataFrame(rows)`` shows them.
+        table : pandas.DataFrame
+            With "topic", "term", "estimate", "std", "low" and "high".
         """
+        return table_of(self._coefficients(topic))
+
+    def _coefficients(self, topic=None):
+        """Rows of ``table`` as dicts."""
         found = self._of_terms()
         topics = range(self.estimates.shape[1]) if topic is None else [self._known(topic)]
         return [
             {"topic": int(k), "term": term, **entry(found, (p, k))} for k in topics for p, term in enumerate(self.terms)
         ]
 
-    def predict(self, table: Any) -> Bunch:
+    def predict(self, table: Any) -> Table:
         """Expected proportions of all topics for new values of the covariates.
 
         Parameters
@@ -293,13 +298,21 @@ class TopicEffects:
 
         Returns
         -------
-        expected : Bunch
-            With ``mean``, ``std``, ``low`` and ``high``, arrays of shape (n_rows, n_components). The regression is
-            linear, so intervals may reach below 0 or above 1.
+        expected : pandas.DataFrame
+            With "row" (of the table), "topic", "mean", "std", "low" and "high": n_components rows for each row of the
+            table. The regression is linear, so intervals may reach below 0 or above 1.
         """
+        found = self._expected(table)
+        return table_of(
+            {"row": i, "topic": k, **{name: float(found[name][i, k]) for name in ("mean", "std", "low", "high")}}
+            for i, k in np.ndindex(found.mean.shape)
+        )
+
+    def _expected(self, table):
+        """What ``predict`` returns as arrays of shape (n_rows, n_components)."""
         return self._pooled(self.design.standard(self.design.matrix(table)))
 
-    def contrast(self, table: Any, other: Any) -> list[dict[str, Any]]:
+    def contrast(self, table: Any, other: Any) -> Table:
         """Difference of expected proportions: the mean over the rows of a table less that of another one.
 
         Parameters
@@ -309,9 +322,13 @@ class TopicEffects:
 
         Returns
         -------
-        rows : list of dict
-            With "topic", "estimate", "std", "low" and "high", one for each topic.
+        table : pandas.DataFrame
+            With "topic", "estimate", "std", "low" and "high", one row for each topic.
         """
+        return table_of(self._difference(table, other))
+
+    def _difference(self, table, other):
+        """Rows of ``contrast`` as dicts."""
         means = (self.design.standard(self.design.matrix(each)).mean(axis=0) for each in (table, other))
         found = self._pooled(np.subtract(*means)[None])
         return [{"topic": k, **entry(found, (0, k))} for k in range(self.estimates.shape[1])]
@@ -329,7 +346,8 @@ class TopicEffects:
         Returns
         -------
         comparisons : list of (str, list of dict)
-            A label, such as "party: left less right", and the result of ``contrast``; at most 30 levels of a category.
+            A label, such as "party: left less right", and the rows of ``contrast`` as dicts; at most 30
+            levels of a category.
         """
         found = []
         for name in self.design.names:
@@ -337,7 +355,7 @@ class TopicEffects:
             first, *later = self.design.inner(name) if is_curve else values
             for value in later[:MOST_LEVELS]:
                 label = f"{name}: {shown(value, first)} less {shown(first, value)}"
-                found.append((label, self.contrast({name: [value]}, {name: [first]})))
+                found.append((label, self._difference({name: [value]}, {name: [first]})))
         return found
 
     def curves(self, n_points: int = 25) -> list[tuple[str, list[str], Bunch]]:
@@ -351,7 +369,8 @@ class TopicEffects:
         Returns
         -------
         curves : list of (str, list of str, Bunch)
-            Name of the number, both ends as texts, and the result of ``predict`` at the points.
+            Name of the number, both ends as texts, and arrays ``mean``, ``std``, ``low`` and ``high`` of
+            shape (n_points, n_components).
         """
         check_number("n_points", n_points)
         found = []
@@ -359,7 +378,7 @@ class TopicEffects:
             values, is_curve = self.design.points(name, n_points)
             if is_curve:
                 ends = values[0], values[-1]
-                found.append((name, [shown(*ends), shown(*reversed(ends))], self.predict({name: values})))
+                found.append((name, [shown(*ends), shown(*reversed(ends))], self._expected({name: values})))
         return found
 
     def _of_terms(self):

@@ -7,7 +7,8 @@ from scipy import sparse
 
 from sparsemix._estimator.input.checks import check_counts, check_number, of_positive_weight
 from sparsemix._estimator.parameters import plain_arguments
-from sparsemix._typing import Array, RowsLike, Weights
+from sparsemix._estimator.tables import table_of
+from sparsemix._typing import Array, RowsLike, Table, Weights
 from sparsemix.metrics._completion import per_token
 from sparsemix.topics._edit.edited import check_topic_model
 from sparsemix.topics._time.changes import changed
@@ -226,7 +227,7 @@ class TopicsOverTime:
         names = self.model._words(feature_names)
         return [names[np.argsort(-row, kind="stable")[:n_words]].tolist() for row in self.word_shares(topic)]
 
-    def changes(self, n_words: int = 5, feature_names: Any = None) -> list[dict[str, Any]]:
+    def changes(self, n_words: int = 5, feature_names: Any = None) -> Table:
         """Pairs of successive slices in which the words of a topic differ, the largest change first.
 
         The Jensen-Shannon distance of the counts of both slices under the fitted topics is divided by that of random
@@ -243,12 +244,12 @@ class TopicsOverTime:
 
         Returns
         -------
-        changes : list of dict
+        changes : pandas.DataFrame, or list of dict without pandas
             With "topic", "before" and "after" (labels of the slices), "distance", "chance" (what it must exceed),
             "excess" (their difference), and the words of more ("rise") and of less probability ("fall").
         """
         check_number("n_words", n_words)
-        return changed(self._halves, self.slices_, self.model._words(feature_names), n_words)
+        return table_of(changed(self._halves, self.slices_, self.model._words(feature_names), n_words))
 
     def transform(self, X: RowsLike, times: Any) -> Array:
         """Topic proportions of documents under the topics of their slices.

@@ -162,8 +162,8 @@ class SparseLDA(TopicPredictMixin, Additive):
     >>> lda = SparseLDA(10, n_nonzero=2, random_state=0).fit(X)
     >>> lda.transform(X[:2]).shape
     (2, 10)
-    >>> len(lda.topic_table(n_top_words=5)[0]["words"])
-    5
+    >>> len(lda.topic_table(n_top_words=5))
+    10
     """
 
     _parameter_constraints: dict = {  # noqa: RUF012
