@@ -25,6 +25,7 @@ LAYERS = {
     "sparsemix._kernels": 0,
     "sparsemix._typing": 0,
     "sparsemix._version": 0,  # a constant that everyone may read
+    "sparsemix._warnings": 0,
     "sparsemix._stats": 1,
     "sparsemix._rows": 2,
     "sparsemix._models": 3,
@@ -38,11 +39,13 @@ PACKAGES = (
 )  # fmt: skip
 # Packages of the top layer that anyone could have written, and the private modules that they may import.
 APPLICATIONS = ("plotting", "texts")
-ROOT_OF_ALL = ("sparsemix._typing", "sparsemix._version")
+ROOT_OF_ALL = ("sparsemix._typing", "sparsemix._version", "sparsemix._warnings")
 # Names of variables that hold models.
 MODELS = {"model", "learner", "evidence_model", "plain", "one", "hard", "exact", "search"}
 MOVED = {"_commands.py", "_report.py"}  # names in files of earlier versions
-ROOT_MODULES = {"__init__.py", "__main__.py", "_compat.py", "_typing.py", "_version.py", "extend.py"} | MOVED
+ROOT_MODULES = {
+    "__init__.py", "__main__.py", "_compat.py", "_typing.py", "_version.py", "_warnings.py", "extend.py", *MOVED,
+}  # fmt: skip
 # Base classes of an estimator that are part of the package.
 MOST_BASES = 3
 # Arguments of a kernel.
@@ -89,6 +92,12 @@ def imported_module(base, name):
                              or (path / f"{name}.pyx").exists()):  # fmt: skip
         return f"{base}.{name}"
     return base
+
+
+def test_warnings_point_at_the_line_of_the_user():
+    """A number of frames would depend on decorators and on who calls."""
+    numbered = re.compile(r"warnings\.warn\(|stacklevel")
+    assert [path.name for path in FILES if numbered.search(path.read_text(encoding="utf-8"))] == ["_warnings.py"]
 
 
 def test_every_layer_has_modules():

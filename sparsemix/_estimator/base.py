@@ -1,6 +1,5 @@
 """Pickles with a version stamp, and calls that leave a fitted model unchanged if they fail."""
 
-import warnings
 from contextlib import contextmanager
 from functools import cache, wraps
 
@@ -13,6 +12,7 @@ from sparsemix._estimator.encoding import PACKAGE, Decoder, Encoder, checksum
 from sparsemix._estimator.input.forms import NUMBERS
 from sparsemix._estimator.parameters import Parameters, check_parameters
 from sparsemix._version import SITE, __version__
+from sparsemix._warnings import warn_caller
 
 # Keys of a saved state: the version that saved it, the names of its attributes, an encoded attribute and its form.
 VERSION, NAMES, ENCODED, FORM = "_sparsemix_version", "_sparsemix_names", "__sparsemix__", "form"
@@ -80,11 +80,9 @@ class SparsemixEstimator(CallbackSupportMixin, BaseEstimator):
         state = dict(state)
         version, names = state.pop(VERSION, "unknown"), state.pop(NAMES, sorted(state))
         if version != __version__:
-            warnings.warn(
+            warn_caller(
                 f"{type(self).__name__} was pickled by sparsemix {version} and is loaded by {__version__}; fit it "
                 "again if results differ",
-                UserWarning,
-                stacklevel=2,
             )
         decoder = Decoder(only_state=True)
 

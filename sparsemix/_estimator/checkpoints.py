@@ -8,7 +8,6 @@ import json
 import os
 import re
 import shutil
-import warnings
 import zlib
 
 import numpy as np
@@ -17,6 +16,7 @@ from sparsemix._estimator.encoding import Decoder, Encoder
 from sparsemix._estimator.locks import FolderLock
 from sparsemix._estimator.writing import local_path
 from sparsemix._version import __version__
+from sparsemix._warnings import warn_caller
 
 FORMAT = 1
 KEPT = 2
@@ -103,7 +103,7 @@ class CheckpointFolder:
                 if number == numbers[0]:
                     remedy = "there is no earlier checkpoint; give another folder for a new fit"
                     raise ValueError(f"{error}, and {remedy}") from error
-                warnings.warn(f"{error}; the one before is used", UserWarning, stacklevel=2)
+                warn_caller(f"{error}; the one before is used")
                 continue
             self._check_identity(meta, number)
             arrays = [array_of(buffer, place) for place in meta["arrays"]]

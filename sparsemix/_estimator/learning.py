@@ -1,6 +1,5 @@
 """How an estimator learns from all rows: its recipe makes a plan, a value, and one function runs the plan."""
 
-import warnings
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, field
@@ -16,6 +15,7 @@ from sparsemix._estimator.checkpoints import CheckpointFolder
 from sparsemix._estimator.input.checks import warn_of_light_weights
 from sparsemix._estimator.progress import Checkpoints, Progress, identity, make_monitor
 from sparsemix._rows.threads import Workers
+from sparsemix._warnings import warn_caller
 
 # Attributes of the last ``fit``; a later step of a stream removes them.
 OF_FIT = ("lower_bound_", "lower_bounds_", "converged_", "history_")
@@ -261,8 +261,7 @@ def warn_unless_converged(estimator, monitor):
     params = estimator._params
     could_have = monitor.schedule.has_bound and params.tol != 0  # tol=0 means max_iter epochs
     if could_have and not estimator.converged_ and 0 < params.max_iter == estimator.n_iter_:
-        warnings.warn(
+        warn_caller(
             f"the fit did not converge in max_iter={params.max_iter} epochs; raise max_iter or tol",
             ConvergenceWarning,
-            stacklevel=4,
         )

@@ -3,8 +3,9 @@
 import errno
 import os
 import platform
-import warnings
 from contextlib import suppress
+
+from sparsemix._warnings import warn_caller
 
 try:
     import fcntl
@@ -42,10 +43,7 @@ class FolderLock:
                 if error.errno in HELD:
                     file.seek(0)
                     return file.read().decode() or "another process"
-            warnings.warn(
-                f"{self._path.parent} cannot be locked ({error}); make sure that no other process uses it", UserWarning,
-                stacklevel=2,
-            )  # fmt: skip
+            warn_caller(f"{self._path.parent} cannot be locked ({error}); make sure that no other process uses it")
             return None
         except BaseException:
             file.close()

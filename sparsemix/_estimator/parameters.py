@@ -94,6 +94,11 @@ class Parameters:
         """The same parameters but for these values."""
         return Parameters(self._estimator, self._changes | changes)
 
+    @property
+    def feature_names_in_(self):
+        """Names of the columns that a fit reads, for messages; None if they have none."""
+        return getattr(self._estimator, "feature_names_in_", None)
+
     def __getattr__(self, name):
         if name.startswith("_"):  # copy and pickle look these up before __init__
             raise AttributeError(name)

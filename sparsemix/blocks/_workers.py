@@ -1,9 +1,10 @@
 """The workers of a Dask cluster: whether they have sparsemix, and how long a call waits without any."""
 
 import time
-import warnings
 
 from distributed import wait
+
+from sparsemix._warnings import warn_caller
 
 # Runs on machines that may lack this package, so it is text for ``eval``, which every machine has.
 HAS_PACKAGE = "__import__('importlib.util', fromlist=['util']).find_spec('sparsemix') is not None"
@@ -78,9 +79,7 @@ class WorkerWatch:
         if seconds >= WARN_SECONDS and not self._warned:
             self._warned = True
             until = "until some come" if self._limit is None else f"for at most worker_timeout={self._limit:g} s"
-            warnings.warn(
+            warn_caller(
                 f"the cluster has had no workers for {seconds:.0f} s; the call waits {until}. Dask gives up workers "
                 "that restart after more than its setting distributed.deploy.lost-worker-timeout",
-                UserWarning,
-                stacklevel=2,
             )

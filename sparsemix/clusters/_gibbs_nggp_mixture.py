@@ -2,7 +2,6 @@
 
 import numbers
 import time
-import warnings
 from typing import Any, Self
 
 import numpy as np
@@ -21,6 +20,7 @@ from sparsemix._estimator.base import SparsemixEstimator
 from sparsemix._estimator.parameters import plain
 from sparsemix._models.clusters.model import GibbsModel
 from sparsemix._typing import Array, ArrayLike, RowsLike, Seed, Weights
+from sparsemix._warnings import warn_caller
 from sparsemix.clusters._parameters import (
     PITMAN_YOR,
     ROWS,
@@ -286,7 +286,7 @@ class GibbsNGGPMixture(ClusterPredictMixin, ClusterMixin, SparsemixEstimator):
             found = disagreement(self.chain_log_joints_, self.r_hat_, fits[0].samples.burn_in)
             if found is not None:
                 message = f"{found}, or see its clusters as one of several explanations"
-                warnings.warn(message, ConvergenceWarning, stacklevel=2)
+                warn_caller(message, ConvergenceWarning)
             if counts:
                 warn_if_single(rows, params.word_prior, self.labels_)
             observer.finish()

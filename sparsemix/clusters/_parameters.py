@@ -1,7 +1,6 @@
 """Shared parameters of the mixtures without a fixed number of clusters: constraints, checks and derived objects."""
 
 import numbers
-import warnings
 
 import numpy as np
 
@@ -31,6 +30,7 @@ from sparsemix._rows.blocks import Rows
 from sparsemix._rows.documents import Documents
 from sparsemix._stats.families import GAUSSIANS
 from sparsemix._stats.nggp import NGGP
+from sparsemix._warnings import warn_caller
 from sparsemix.clusters._stepped_rows import SteppedRows
 
 # Likelihoods without shared parameters, for which the density of a row under a new cluster has a closed form.
@@ -132,7 +132,7 @@ def check_numbers(est, X, reset):
     """Checked dense rows in float64; the first call also checks the scale of the columns."""
     X = check_rows(est, X, reset=reset, dtype=np.dtype(np.float64))
     if reset:
-        check_columns(X, np.dtype(np.float64))
+        check_columns(X, est, np.dtype(np.float64))
     return X
 
 
@@ -147,11 +147,10 @@ def looks_like_counts(X):
     if found is None:
         return False
     if found.zeros_and_ones and X.shape[1] > 1:
-        warnings.warn(
+        warn_caller(
             "likelihood='auto' treats X as measurements, but its entries are all 0 or 1; for answers of yes and no use "
             "SparseBernoulliMixture, which has densities of such rows; if the rows are word counts, set "
             "likelihood='multinomial', else set likelihood='full' or 'diag'",
-            stacklevel=4,
         )
         return False
     if not found.mostly_zero or 2 * (found.n_ones + found.n_twos) < found.n_nonzero:
@@ -160,10 +159,9 @@ def looks_like_counts(X):
     ones = found.n_nonzero <= 2 * found.n_ones < 2 * found.n_nonzero
     if wide and ones and found.least_total < found.largest_total:
         return True
-    warnings.warn(
+    warn_caller(
         f"likelihood='auto' treats X as measurements, but X has whole numbers, {1.0 - found.n_nonzero / X.size:.0%} of "
         "them zero; if the rows are word counts, set likelihood='multinomial', else set likelihood='full' or 'diag'",
-        stacklevel=4,
     )
     return False
 
@@ -172,11 +170,10 @@ def warn_if_fractions(est, X):
     """Warn if "auto" chose counts for a stream and later dense rows are not counts."""
     counted = est._params.likelihood == "auto" and not est._fitted.state.sums.has_covariances
     if counted and not is_sparse(X) and (np.floor(X) != X).any():
-        warnings.warn(
+        warn_caller(
             "likelihood='auto' treated the first rows of the stream as word counts, but X has numbers that are not "
             "whole; if the rows are measurements, fit again with likelihood='full' or 'diag', else set "
             "likelihood='multinomial'",
-            stacklevel=3,
         )
 
 
@@ -210,11 +207,10 @@ def passes_of(params, counts):
 def warn_if_shattered(params, n_clusters, n_rows):
     """Warn if there are more clusters than rows: every epoch opened unneeded ones."""
     if n_clusters > n_rows:
-        warnings.warn(
+        warn_caller(
             f"{n_clusters} clusters were opened for {n_rows} rows, some by each of max_iter={params.max_iter} epochs"
             "; take max_iter=1, no discount, or a new_cluster_threshold above "
             f"{opening_threshold(params.discount, params.new_cluster_threshold)}",
-            stacklevel=3,
         )
 
 
@@ -225,10 +221,9 @@ def warn_if_single(rows, word_prior, labels):
     sizes = np.unique(labels[labels >= 0], return_counts=True)[1]
     n_single = np.count_nonzero(sizes == 1)
     if sizes.sum() >= UNUSED_FROM and n_single > SINGLE * len(sizes):
-        warnings.warn(
+        warn_caller(
             f"{n_single} of {len(sizes)} clusters have one document under word_prior={word_prior}, the parameter that "
             f"decides their number; a larger one, such as {LARGER}, gives fewer clusters",
-            stacklevel=3,
         )
 
 
@@ -239,10 +234,9 @@ def warn_of_code(rows, kept=None):
         value, coded = found
         numbers = coded if kept is None else kept[coded]
         names = ", ".join(map(str, numbers[:5])) + ", ..." * (len(numbers) > 5)
-        warnings.warn(
+        warn_caller(
             f"{len(numbers)} rows of X ({names}) hold {value:g}, which is far from all other values; if it is a code "
             "of missing values, leave these rows out, or use SparseGaussianMixture with NaN in place of the code",
-            stacklevel=4,
         )
 
 
@@ -266,12 +260,11 @@ def warn_if_mostly_unused(rows, prior):
         used = np.count_nonzero(rows.X.any(axis=0))
     extra, length = prior * (n_features - used), float(rows.X.sum()) / n_documents
     if used < UNUSED * n_features and extra > OUTWEIGHS * length:
-        warnings.warn(
+        warn_caller(
             f"X has {n_features} columns, but its documents use {used} of them. The prior of each cluster counts the "
             f"rest as {extra:.0f} words, and a document has only {length:.0f} on average, so that different documents "
             "may share a cluster; leave out columns of zeros (CountVectorizer makes none), or hash into a number of "
             "columns near the number of different words (HashingVectorizer(n_features=...))",
-            stacklevel=5,
         )
 
 
@@ -365,11 +358,10 @@ def warn_if_correlated(x, labels):
     groups = Groups.of(apart, np.zeros(len(x), dtype=int), True)
     gain, least = correlation_gain(groups, np.array([len(x) - n_clusters + 1]))
     if gain > least:
-        warnings.warn(
+        warn_caller(
             f"likelihood='auto' is 'diag' for more than {FULL_FEATURES} columns, but the columns of X are correlated "
             f"within the clusters found; reduce X to at most {FULL_FEATURES} columns (sklearn.decomposition.PCA), or "
             "set likelihood='full'",
-            stacklevel=5,
         )
 
 

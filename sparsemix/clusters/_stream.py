@@ -12,7 +12,6 @@ The first call estimates the prior from its rows. They may be few, or come from 
 Both rules depend on the numbers and values of rows only, not on the division of the stream into calls.
 """
 
-import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -21,6 +20,7 @@ from sparsemix._heuristics.clusters.automatic import SEARCH_ROWS
 from sparsemix._models.clusters.model import RowResponsibilities
 from sparsemix._rows.blocks import Rows
 from sparsemix._rows.threads import interrupts_wait
+from sparsemix._warnings import warn_caller
 from sparsemix.clusters._parameters import warn_of_code
 from sparsemix.clusters._spans import SPAN, Span, judge
 from sparsemix.clusters._stepped_rows import SteppedRows
@@ -216,10 +216,9 @@ class Guide:
             return
         warn_of_code(Rows(x))
         if (x[1:] == x[0]).all():
-            warnings.warn(
+            warn_caller(
                 f"the first {searched} rows of the stream are equal, so that the prior of the clusters has an "
                 "arbitrary scale; give covariance_prior, or call fit with rows that differ",
-                stacklevel=2,
             )
 
     def store(self, rows, n_rows):

@@ -4,7 +4,6 @@ Columns may have different units, such as dates in seconds and temperatures. So 
 what is small in another.
 """
 
-import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,6 +12,7 @@ from sparsemix._estimator.input.checks import check_columns
 from sparsemix._estimator.input.columns import ColumnLimits, round_off, rounding_steps
 from sparsemix._estimator.input.counts import WholeNumbers
 from sparsemix._estimator.input.gaussian_prior import prior_arguments, scales_and_value
+from sparsemix._estimator.input.labels import column_name
 from sparsemix._estimator.learning import Plan
 from sparsemix._heuristics.mixture.policy import few_components
 from sparsemix._heuristics.mixture.start import Start, data_gaussian, subset
@@ -22,6 +22,7 @@ from sparsemix._stats import symmetric
 from sparsemix._stats.altered import altered
 from sparsemix._stats.families import GAUSSIANS
 from sparsemix._stats.weights import DirichletWeights, EqualWeights, weights_of
+from sparsemix._warnings import warn_caller
 from sparsemix.mixture._annotations.background import make_background
 from sparsemix.mixture._annotations.noise import EquallyNoisyRows, noiseless_gaussian
 from sparsemix.mixture._initial_values import Given
@@ -116,25 +117,25 @@ def assemble(params, rows, workers, background=None):
     """
     n_components, n_rows = params.n_components, params.total_samples or rows.mass
     family = make_family(params.covariance_type, n_components, rows.X.shape[1], n_rows)
-    check_columns(rows.X)
+    check_columns(rows.X, params)
     if rows.observation.missing:
-        check_observed(rows.mean())
+        check_observed(rows.mean(), params)
     limits = ColumnLimits.of(observed_sample(rows.X) if rows.observation.missing else rows.X, family.has_means)
     if family.has_means:
         rows = rows.shifted(limits.means(rows.mean()))
     plain = family.plain
     data = GAUSSIANS_OF[rows.observation.value](plain, rows.unlabelled, workers)
     if family.tied:
-        warn_of_wild_values(data, limits, rows)
+        warn_of_wild_values(data, limits, rows, params)
     elif family.has_means and n_components > 1 and few_components(n_components) and background is None:
-        warn_of_far_rows(limits, rows)
+        warn_of_far_rows(limits, rows, params)
     if not family.shape.one_variance:
-        warn_of_flags(limits)
+        warn_of_flags(limits, params)
     steps = rounding_steps(rows.X)
     scale = DataScale.of(data, rows.shift, rows.mass, limits, rows.X.dtype, steps)
     measured = not limits.flags.any() and not has_wild_values(data, limits)  # which correlate columns
     if family.has_means and family.shape.correlated and rows.mass > family.n_features and measured:
-        warn_of_dependent(scale.gaussian.covariances)
+        warn_of_dependent(scale.gaussian.covariances, params)
     data, floor = conditioned(plain, scale.gaussian, rows.mass), make_floor(params.reg_covar, scale)
     sizes = n_components, kept_entries(params), rows.dtype, rows.shift
     weights, learn_scales = weights_of(params), False
@@ -339,47 +340,45 @@ def has_wild_values(data, limits):
     return limits_of.wild(data.variances()[0, : len(limits_of.spread)]).any()
 
 
-def warn_of_wild_values(data, limits, rows):
+def warn_of_wild_values(data, limits, rows, params):
     """Warn of an outlier that widens a covariance shared by all components."""
     if not has_wild_values(data, limits):
         return
     row, column = limits.farthest(rows.X)
     number = row if rows.kept is None else np.flatnonzero(rows.kept)[row]
-    warnings.warn(
-        f"row {number} of X has the extreme value {rows.X[row, column]:g} in column {column}, which widens the "
-        "covariance that all components share; check the value, or use covariance_type='full' or 'diag'",
-        stacklevel=2,
+    warn_caller(
+        f"row {number} of X has the extreme value {rows.X[row, column]:g} in column {column_name(params, column)}, "
+        "which widens the covariance that all components share; check the value, or use covariance_type='full' or 'diag'",
     )
 
 
-def warn_of_far_rows(limits, rows):
+def warn_of_far_rows(limits, rows, params):
     """Warn of rows far from the bulk, which take components from it, unless noise explains them."""
     if rows.observation.value == NOISY:
         return
     far, columns = limits.far(rows.X)
     if len(far):
         number = far[0] if rows.kept is None else np.flatnonzero(rows.kept)[far[0]]
-        warnings.warn(
+        warn_caller(
             f"rows of X are far from the bulk of the rows ({len(np.unique(far))} of them, such as row {number} with "
-            f"{rows.X[far[0], columns[0]]:g} in column {columns[0]}) and may take a component from it; replace codes "
-            "of missing values by NaN, and give background=True to fit for rows that belong to no component",
-            stacklevel=2,
+            f"{rows.X[far[0], columns[0]]:g} in column {column_name(params, columns[0])}) and may take a component "
+            "from it; replace codes of missing values by NaN, and give background=True to fit for rows that belong "
+            "to no component",
         )
 
 
-def warn_of_flags(limits):
+def warn_of_flags(limits, params):
     """Warn of flags among measurements: their density, which has hardly a bound, decides the components."""
     flags = np.flatnonzero(limits.flags)
     if 1 < len(flags) < len(limits.flags):
-        names = ", ".join(map(str, flags[:5])) + ", ..." * (len(flags) > 5)
-        warnings.warn(
-            f"columns {names} of X hold two values each (flags or one-hot codes), and Gaussian components may follow "
-            "them rather than the measurements; leave such columns out unless you want this",
-            stacklevel=2,
+        warn_caller(
+            f"columns {listed(flags, params)} of X hold two values each (flags or one-hot codes), and "
+            "Gaussian components may follow them rather than the measurements; leave such columns out unless you want "
+            "this",
         )
 
 
-def warn_of_dependent(packed):
+def warn_of_dependent(packed, params):
     """Warn of columns that depend linearly on each other, as a total and its parts, so that their density has no bound.
     """
     covariance = symmetric.unpack(packed.reshape(-1))
@@ -388,12 +387,15 @@ def warn_of_dependent(packed):
     if shares[0] > DEPENDENT:
         return
     columns = np.flatnonzero(np.abs(directions[:, 0]) > SHARED)
-    names = ", ".join(map(str, columns[:5])) + ", ..." * (len(columns) > 5)
-    warnings.warn(
-        f"columns {names} of X depend linearly on each other, so that their density has no bound and follows from "
-        "reg_covar alone; leave one out to compare scores",
-        stacklevel=2,
+    warn_caller(
+        f"columns {listed(columns, params)} of X depend linearly on each other, so that their density has no "
+        "bound and follows from reg_covar alone; leave one out to compare scores",
     )
+
+
+def listed(columns, params):
+    """The first few columns for a message."""
+    return ", ".join(column_name(params, column) for column in columns[:5]) + ", ..." * (len(columns) > 5)
 
 
 def warn_of_counts(n_components, X):
@@ -406,9 +408,7 @@ def warn_of_counts(n_components, X):
     what, remedy = "whole numbers", "for word counts use SparseMultinomialMixture"
     if found.zeros_and_ones:
         what, remedy = "zeros and ones", f"for flags or codes use SparseBernoulliMixture, {remedy}"
-    warnings.warn(
-        f"X holds {what}, most of them zero, which Gaussian components describe badly; {remedy}", stacklevel=5
-    )
+    warn_caller(f"X holds {what}, most of them zero, which Gaussian components describe badly; {remedy}")
 
 
 def make_floor(reg_covar, scale):

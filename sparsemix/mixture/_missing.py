@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from sparsemix._estimator.input.labels import column_name
 from sparsemix._heuristics.mixture.start import one_component, subset
 from sparsemix._models.mixture.missing import IncompleteTable
 from sparsemix._models.mixture.model import MixtureModel
@@ -139,8 +140,11 @@ def observed_sample(X):
     return out
 
 
-def check_observed(means):
+def check_observed(means, params):
     """Refuse columns without an observed value; ``means`` are those of the observed values."""
     bad = np.flatnonzero(np.isnan(means))
     if len(bad):
-        raise ValueError(f"column {bad[0]} of X is NaN in every row; leave out columns without any observed value")
+        raise ValueError(
+            f"column {column_name(params, bad[0])} of X is NaN in every row; leave out columns without any observed "
+            "value"
+        )

@@ -1,13 +1,13 @@
 """Checks of word sequences: errors name the row and place of the first bad word, and the remedy."""
 
 import numbers
-import warnings
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from sparsemix._estimator.input.forms import array_numbers, row_of, table_of, texts_named
+from sparsemix._warnings import warn_caller
 
 REMEDY = "give word number + 1 at the place of each word, and 0, or nothing in a sparse matrix, where there is none"
 
@@ -125,10 +125,9 @@ def from_matrix(estimator, X):
         X = X.copy()
         X.eliminate_zeros()
     if looks_like_counts(X):
-        warnings.warn(
+        warn_caller(
             "X looks like word counts of documents, which have no order of words: most of its entries are 1, far "
             f"apart in wide rows; {REMEDY}, as TokenSequences makes it from texts",
-            stacklevel=4,
         )
     return X
 

@@ -1,6 +1,5 @@
 """Fitted skip-gram topics, and their predictions for documents, positions and words."""
 
-import warnings
 from functools import cached_property
 from typing import Any
 
@@ -19,6 +18,7 @@ from sparsemix._rows.sequences import Sequences
 from sparsemix._rows.threads import Workers
 from sparsemix._stats.word_clocks import WordClocks
 from sparsemix._typing import Array, FilePath, RowsLike, SparseArray, Table
+from sparsemix._warnings import warn_caller
 from sparsemix.skipgram._input import check_sequences, counts_of, word_number
 from sparsemix.skipgram._vectors import nearest, word2vec_lines
 from sparsemix.topics._evaluation import LEAST_DOCUMENTS, LEAST_EPOCHS, MARGIN, MOST_DOCUMENTS, MOST_NUMBERS
@@ -423,10 +423,9 @@ def warn_if_worse_than_unigrams(est, X, n_epochs):
     totals = np.asarray(counts_of(X, n_words).sum(axis=0), dtype=np.float64).ravel()
     topics, frequencies = est.score(chosen), unigram_score(est, chosen, totals)
     if topics < frequencies - MARGIN:
-        warnings.warn(
+        warn_caller(
             f"the topics predict context words worse ({topics:.2f} nats a word) than word frequencies do "
             f"({frequencies:.2f}); lower n_components, or raise max_iter",
-            stacklevel=4,
         )
 
 

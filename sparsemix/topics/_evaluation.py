@@ -1,11 +1,11 @@
 """Scores of held-out documents during a fit, early stopping, and the comparison with frequencies of words."""
 
-import warnings
 from copy import copy, deepcopy
 
 import numpy as np
 
 from sparsemix._rows.documents import Documents, canonical
+from sparsemix._warnings import warn_caller
 from sparsemix.metrics import document_completion, topic_coherence
 from sparsemix.metrics._splits import split_blocks
 from sparsemix.topics._stopping import StoppingRule, is_due, n_epochs, separation
@@ -216,10 +216,9 @@ def warn_if_worse_than_unigrams(est, X, n_epochs, remedy):
     chosen = chosen[np.flatnonzero(lengths <= LONG * np.median(lengths))]
     topics, frequencies = document_completion(est, chosen), unigram_completion(X, chosen)
     if topics < frequencies - MARGIN:
-        warnings.warn(
+        warn_caller(
             f"the topics predict hidden words worse ({topics:.2f} nats a token) than word frequencies do "
             f"({frequencies:.2f}); {remedy}",
-            stacklevel=4,
         )
 
 

@@ -2,7 +2,6 @@
 
 import numbers
 import time
-import warnings
 from typing import Any, Self
 
 import numpy as np
@@ -19,6 +18,7 @@ from sparsemix._estimator.base import SparsemixEstimator, published
 from sparsemix._estimator.input.checks import check_counts, warn_of_light_weights
 from sparsemix._models.topics.sweep_models import GibbsModel, UncollapsedModel
 from sparsemix._typing import ArrayLike, RowsLike, Seed, Weights
+from sparsemix._warnings import warn_caller
 from sparsemix.metrics._completion import hidden_tokens
 from sparsemix.topics._assemble import (
     check_whole,
@@ -242,7 +242,7 @@ class GibbsLDA(TopicPredictMixin, SparsemixEstimator):
             found = disagreement(self.chain_log_joints_, self.r_hat_, fits[0].samples.burn_in)
             if found is not None:
                 message = f"{found}; chains of many topics may stay near different modes, where init_params helps"
-                warnings.warn(message, ConvergenceWarning, stacklevel=2)
+                warn_caller(message, ConvergenceWarning)
             observer.finish()
         return self
 

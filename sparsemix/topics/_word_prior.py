@@ -1,7 +1,6 @@
 """Priors of topics over words: arrays, and a readable way to make them from words of a vocabulary."""
 
 import numbers
-import warnings
 from collections.abc import Mapping, Sequence
 from copy import copy
 from typing import Any
@@ -18,6 +17,7 @@ from sparsemix._estimator.parameters import check_parameters
 from sparsemix._models.topics.gibbs_sampler import DENSE_SUMS
 from sparsemix._stats.packed_counts import PackedCounts
 from sparsemix._stats.prior_counts import PriorCounts
+from sparsemix._warnings import warn_caller
 from sparsemix.metrics._checks import read_topics
 
 # Default prior of a word in a topic.
@@ -217,11 +217,9 @@ def warn_of_missing(words, places):
     """Name words outside the vocabulary."""
     if words := list(dict.fromkeys(words)):
         more = "" if len(words) <= NAMED else f" and {len(words) - NAMED} more"
-        warnings.warn(
+        warn_caller(
             f"{', '.join(map(repr, words[:NAMED]))}{more} of topic_word_prior are not in the vocabulary and have no "
             f"effect{other_case(words, places)}",
-            UserWarning,
-            stacklevel=2,
         )
 
 

@@ -1,7 +1,6 @@
 """Checks of rows, counts and weights; errors name the first invalid row and the remedy."""
 
 import numbers
-import warnings
 from typing import Any
 
 import numpy as np
@@ -11,9 +10,11 @@ from sklearn.utils.validation import validate_data
 from sparsemix._compat import Interval, Options
 from sparsemix._estimator.features import feature_dtype
 from sparsemix._estimator.input.forms import TYPES, floats_of, row_of, table_of, texts_named, without_index
+from sparsemix._estimator.input.labels import column_name
 from sparsemix._rows.blocks import gathered, spans
 from sparsemix._rows.documents import canonical
 from sparsemix._typing import Array, RowsLike
+from sparsemix._warnings import warn_caller
 
 # Minimum of positive parameters: division by smaller ones overflows.
 SMALLEST_NUMBER = 1e-300
@@ -134,7 +135,7 @@ def check_rows(
         if float(block.min()) >= -limit and float(block.max()) <= limit:  # a NaN makes both false
             continue
         row, column = np.argwhere(~(np.abs(block) <= block.dtype.type(min(limit, float(np.finfo(block.dtype).max)))))[0]
-        value = block[row, column]
+        value, column = block[row, column], column_name(estimator, column)
         if np.isfinite(value):
             raise ValueError(
                 f"row {start + row} of X holds the extreme value {value:.3g} in column {column}, whose powers "
@@ -149,15 +150,15 @@ def check_rows(
     return X
 
 
-def check_columns(X, dtype=None):
+def check_columns(X, estimator, dtype=None):
     """Refuse columns of values so small that the inverses of their squares overflow in ``dtype``."""
     limit = 1.0 / largest_value(dtype or X.dtype)
     largest = np.maximum(X.max(axis=0), -X.min(axis=0))
     bad = np.flatnonzero((largest > 0) & (largest < limit))
     if len(bad):
         raise ValueError(
-            f"column {bad[0]} of X has values of at most {largest[bad[0]]:.3g}, too small for {dtype or X.dtype}; "
-            "scale the columns"
+            f"column {column_name(estimator, bad[0])} of X has values of at most {largest[bad[0]]:.3g}, too small for "
+            f"{dtype or X.dtype}; scale the columns"
         )
 
 
@@ -214,17 +215,15 @@ def warn_of_weights(X):
         return
     total, n_words = np.mean([(values.sum(), len(values)) for values in rows], axis=0)
     if total < LIGHT_ROW and total < LIGHT_VALUE * n_words:
-        warnings.warn(
+        warn_caller(
             f"X has the sum {total:.3g} over the {n_words:.0f} words of a mean row, as TF-IDF and shares have, but "
             "should hold counts: priors count tokens and outweigh so few; give counts, or multiply each row by the "
             "number of tokens of its document, divided by the sum of the row",
-            stacklevel=5,
         )
     elif are_logarithms(rows):
-        warnings.warn(
+        warn_caller(
             "X seems to hold logarithms, log1p of counts, and its rows should be counts; give the counts, which users "
             "of AnnData often keep in a layer, such as adata.layers['counts']",
-            stacklevel=5,
         )
 
 
@@ -338,10 +337,9 @@ def warn_of_light_weights(*weights):
     n_rows, total = sum(map(len, kept)), float(sum(weight.sum(dtype=np.float64) for weight in kept))
     largest = max((weight.max() for weight in kept if len(weight)), default=0.0)
     if n_rows >= LIGHT_ROWS and (largest < LIGHT_WEIGHT or total <= 1.0 + 1e-6):
-        warnings.warn(
+        warn_caller(
             f"sample_weight has the sum {total:.3g} over {n_rows} rows of positive weight, but weights count rows, and "
             "so few hardly change a prior or an initialisation; pass w * len(w) / w.sum() if weights w are relative",
-            stacklevel=5,
         )
 
 

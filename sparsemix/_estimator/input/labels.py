@@ -1,4 +1,4 @@
-"""Column labels of data frames in blocks, which must agree: columns of different order would be different features."""
+"""Column labels of data frames: blocks must agree on them, and messages name columns by them."""
 
 from sparsemix._estimator.input.forms import columns_of, is_frame
 
@@ -34,3 +34,9 @@ def check_labels(labels, first):
         f"its columns are in another order than in the first block: column {at} is {labels[at]!r}, not {first[at]!r}; "
         "reorder them, frame[list(first.columns)]"
     )
+
+
+def column_name(estimator, column):
+    """A column in messages: its name, if the fit reads a data frame, else its number. Parameters know the names too."""
+    names = getattr(estimator, "feature_names_in_", None)
+    return str(column) if names is None else repr(str(names[column]))

@@ -5,12 +5,11 @@ triangles (..., D (D + 1) / 2), variances (..., D), or variances (...). Leading 
 lack them.
 """
 
-import warnings
-
 import numpy as np
 
 from sparsemix._kernels.gaussians import _factor
 from sparsemix._stats import symmetric
+from sparsemix._warnings import warn_caller
 
 
 class DiagonalShape:
@@ -283,11 +282,10 @@ def repaired(covariances, bad):
 
     A variance that is not positive gets 1e-6 of the mean variance.
     """
-    warnings.warn(
+    warn_caller(
         f"the covariance of component {bad[0]} is not positive definite; 1e-6 of its variances is added to its "
         "diagonal; raise reg_covar or covariance_prior to avoid this",
         RuntimeWarning,
-        stacklevel=3,
     )
     out = covariances[bad]
     diagonal = symmetric.diagonal_positions(symmetric.n_features_of(out.shape[1]))

@@ -5,7 +5,6 @@ import io
 import os
 import shutil
 import tempfile
-import warnings
 import weakref
 import zipfile
 from collections.abc import Sequence
@@ -17,6 +16,7 @@ from scipy import sparse
 from sparsemix._estimator.parameters import plain_arguments
 from sparsemix._estimator.writing import local_path, replacing
 from sparsemix._typing import FilePath, Folder
+from sparsemix._warnings import warn_caller
 from sparsemix.blocks._readers.arrays import Blocks
 from sparsemix.blocks._readers.paths import check_unchanged, open_binary, paths_of, state_of
 from sparsemix.datasets._files import HEAD, in_utf8, unmarked_encoding, unpacked
@@ -90,10 +90,9 @@ class TextBlocks(Blocks):
             n_damaged += damaged
             first = first or (damaged and f"line {line} of {path}")
         if n_damaged:
-            warnings.warn(
+            warn_caller(
                 f"{n_damaged} documents have bytes other than UTF-8, which U+FFFD replaces; the first one is {first}; "
                 "convert such files to UTF-8, for example by iconv",
-                stacklevel=4,
             )
         self._cache = folder_of(cache)  # pickled copies use it where they see it, and only this object removes it
         if self._cache is not None:

@@ -1,6 +1,5 @@
 """The linear likelihoods: what a mixture of directions, words, flags or mixed columns checks, reads and estimates."""
 
-import warnings
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -11,6 +10,7 @@ from sparsemix._estimator.input.checks import check_counts
 from sparsemix._estimator.summary.columns import Numbers, Shares
 from sparsemix._stats.linear import Bernoulli, Mixed, Multinomial, VonMisesFisher
 from sparsemix._stats.linear.von_mises_fisher import coordinate_moments
+from sparsemix._warnings import warn_caller
 from sparsemix.mixture._linear import _columns, _table
 from sparsemix.mixture._linear._rows import (
     BinaryRows,
@@ -89,11 +89,10 @@ class Directions:
         n_features = rows.X.shape[1]
         mean_length = min(float(np.linalg.norm(rows.total())) / rows.mass, 1.0)
         if n_features > 1 and 1.0 - mean_length < NARROW * n_features:
-            warnings.warn(
+            warn_caller(
                 f"all rows of X have nearly the same direction (their mean has length 1 - {1.0 - mean_length:.1g}), so "
                 "clusters of directions are not found; standardise the columns "
                 "(sklearn.preprocessing.StandardScaler), or use SparseGaussianMixture",
-                stacklevel=2,
             )
         if params.concentration_type == "shared":
             return VonMisesFisher(n_features)

@@ -1,7 +1,6 @@
 """Dates of documents: each value is read alone, except for the order of day and month, which the whole column shows."""
 
 import re
-import sys
 import warnings
 from collections import Counter
 from collections.abc import Hashable
@@ -12,6 +11,8 @@ from functools import cache, partial
 from typing import NamedTuple
 
 import numpy as np
+
+from sparsemix._warnings import warn_caller
 
 YEARS = range(1000, 3000)
 # Counts since 1970 are of these years. So many seconds around 1970 have no date: 0 and -1 are missing values, and
@@ -180,16 +181,8 @@ def days_of(values):
         )
         if dates.none_read:
             raise ValueError(f"dates has no date that can be read: {told}")
-        warnings.warn(told, UserWarning, stacklevel=level_outside())
+        warn_caller(told)
     return dates.days
-
-
-def level_outside():
-    """The ``stacklevel`` of a warning, for its first caller outside of the package."""
-    frame, level = sys._getframe(1), 1
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("sparsemix."):
-        frame, level = frame.f_back, level + 1
-    return level
 
 
 def writer_of(values):

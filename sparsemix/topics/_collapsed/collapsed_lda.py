@@ -2,7 +2,6 @@
 
 import numbers
 import time
-import warnings
 from functools import partial
 from typing import Any, Self
 
@@ -17,6 +16,7 @@ from sparsemix._estimator.absent import UNFITTED, Absent, check_continues
 from sparsemix._estimator.base import SparsemixEstimator, published
 from sparsemix._estimator.input.checks import check_counts, warn_of_light_weights
 from sparsemix._typing import ArrayLike, RowsLike, Seed, Weights
+from sparsemix._warnings import warn_caller
 from sparsemix.topics._assemble import (
     MODELS,
     check_whole,
@@ -290,10 +290,9 @@ class CollapsedLDA(TopicPredictMixin, SparsemixEstimator):
             self._publish(fits)
             observer.finish()
         if params.inference != "gibbs" and tol > 0 and not self.converged_ and 0 < params.max_iter == self.n_iter_:
-            warnings.warn(
+            warn_caller(
                 f"the fit did not converge in max_iter={params.max_iter} sweeps; raise max_iter or tol",
                 ConvergenceWarning,
-                stacklevel=2,
             )
         warn_if_worse_than_unigrams(self, X, self.n_iter_, "lower n_components")
         return self

@@ -1,7 +1,6 @@
 """How SparseHDP learns: short fits choose the number of topics to begin with, and merges the number of the result."""
 
 import math
-import warnings
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count, takewhile
@@ -14,6 +13,7 @@ from sparsemix._estimator.input.checks import check_counts
 from sparsemix._estimator.learning import carry_out
 from sparsemix._models.topics.hdp_model import HDPModel
 from sparsemix._rows.documents import canonical
+from sparsemix._warnings import warn_caller
 from sparsemix.topics._assemble import weighted_documents
 from sparsemix.topics._collapsed import assemble_stochastic as assemble
 from sparsemix.topics._collapsed import plan
@@ -157,7 +157,7 @@ class HDPRecipe:
         if estimator.n_topics_ == n and doubt is None:
             doubt = f"the number of topics was not learned and is n_components={n}; raise n_components"
         if doubt is not None:
-            warnings.warn(doubt, ConvergenceWarning, stacklevel=4)
+            warn_caller(doubt, ConvergenceWarning)
 
     def refuse_blocks(self):
         raise ValueError("SparseHDP fits documents in memory, because " + NO_STREAM)

@@ -1,6 +1,5 @@
 """How SparseDMR learns: the fit of SparseSCVB0LDA, in which the prior of a document follows from its covariates."""
 
-import warnings
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -11,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sparsemix._engine.loop import Hook
 from sparsemix._estimator.input.checks import check_counts
 from sparsemix._models.topics.covariates.regression_model import DocumentCovariates, RegressionModel
+from sparsemix._warnings import warn_caller
 from sparsemix.topics._assemble import weighted_documents
 from sparsemix.topics._collapsed import assemble_stochastic as assemble
 from sparsemix.topics._collapsed import plan
@@ -88,11 +88,10 @@ class RegressionRecipe:
         change, noise = estimator._fitted.model.drift()
         if np.any((np.abs(change) > MOST_DRIFT) & (np.abs(change) > MOST_NOISE * noise)):
             n_iter = estimator.n_iter_
-            warnings.warn(
+            warn_caller(
                 f"coef_ still changed in the last of {n_iter} epochs; set max_iter={2 * n_iter}, or "
                 "give fewer covariates",
                 ConvergenceWarning,
-                stacklevel=4,
             )
 
     def refuse_blocks(self):
