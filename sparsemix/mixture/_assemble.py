@@ -348,7 +348,8 @@ def warn_of_wild_values(data, limits, rows, params):
     number = row if rows.kept is None else np.flatnonzero(rows.kept)[row]
     warn_caller(
         f"row {number} of X has the extreme value {rows.X[row, column]:g} in column {column_name(params, column)}, "
-        "which widens the covariance that all components share; check the value, or use covariance_type='full' or 'diag'",
+        "which widens the covariance that all components share; check the value, or use covariance_type='full' or "
+        "'diag'",
     )
 
 

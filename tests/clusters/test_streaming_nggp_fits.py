@@ -46,6 +46,15 @@ def test_the_clusters_of_a_fit_continue_in_a_stream():
     np.testing.assert_array_equal(est.cluster_ids_[: len(ids)], ids)
 
 
+def test_labels_of_a_fit_are_those_of_all_rows_and_end_with_it():
+    X = np.random.default_rng(0).normal(size=(60, 2)) + 30 * np.eye(2)[np.arange(60) % 2]
+    est = StreamingNGGPMixture("diag", concentration=1.0, random_state=0).fit(X, sample_weight=np.arange(60) > 5)
+    assert (est.labels_.shape, est.labels_.dtype) == ((60,), np.int64)
+    np.testing.assert_array_equal(est.labels_, est.predict(X))  # of the rows without weight, too
+    with pytest.raises(AttributeError, match=r"has no labels_: only fit sets it.*, or predict\(X\)"):
+        est.partial_fit(X).labels_  # noqa: B018
+
+
 # -- wrong input
 
 
