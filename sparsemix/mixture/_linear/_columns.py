@@ -1,7 +1,6 @@
 """What the columns of a table are: their kinds, given or read from the data, and their values as numbers."""
 
 import re
-import warnings
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,6 +13,7 @@ from sparsemix._estimator.input.checks import largest_value
 from sparsemix._estimator.input.columns import ColumnLimits, round_off, rounding_steps
 from sparsemix._estimator.summary import columns as summaries
 from sparsemix._stats.linear.kinds import FAR, Counts, Levels, Normals, Shares
+from sparsemix._warnings import warn_caller
 from sparsemix.mixture._linear._table import Categories, levelled
 
 
@@ -302,11 +302,10 @@ class Scale:
 def warn_of_far(column, values, far, kept):
     """Warn of numbers that are far from the bulk of their column."""
     row = far[0] if kept is None else np.flatnonzero(kept)[far[0]]
-    warnings.warn(
+    warn_caller(
         f"row {row} of X holds {values[far[0]]:g} in column {column.name}, far from the bulk of the column, as "
         f"{len(far) - 1} more rows do, and may take a component from it; replace codes of missing values by NaN, and "
-        "take logarithms of amounts whose sizes differ much",
-        stacklevel=8,
+        "take logarithms of amounts whose sizes differ much"
     )
 
 

@@ -96,6 +96,8 @@ class SparseMixedMixture(MixtureEstimator):
         further rows.
     warm_start : bool, default=False
         Whether ``fit`` continues from the last fitted mixture.
+    dense_output : bool, default=False
+        Whether ``transform`` returns a dense array, as trees, naive Bayes and scalers need. False returns CSR.
     n_jobs : int, default=None
         Number of threads. -1 uses all cores. Results have the same bits for any number.
     verbose : int, default=0
@@ -198,6 +200,7 @@ class SparseMixedMixture(MixtureEstimator):
         total_samples: float | None = None,
         step_size: tuple[float, ...] | tuple[str, float] = (10.0, 0.6),
         warm_start: bool = False,
+        dense_output: bool = False,
         n_jobs: int | None = None,
         verbose: int = 0,
         random_state: Seed = None,
@@ -219,6 +222,7 @@ class SparseMixedMixture(MixtureEstimator):
         self.total_samples = total_samples
         self.step_size = step_size
         self.warm_start = warm_start
+        self.dense_output = dense_output
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.random_state = random_state
