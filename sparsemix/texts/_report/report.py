@@ -200,7 +200,7 @@ class Report:
     Examples
     --------
     >>> from sparsemix import Report
-    >>> Report({"title": "None", "topics": [], "words": []}).table()
+    >>> list(Report({"title": "None", "topics": [], "words": []}).table())
     []
     """
 
