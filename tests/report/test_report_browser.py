@@ -151,13 +151,23 @@ def test_documents_have_coloured_words_and_a_way_back(visit, path):
     assert page.inner_text("#heading").startswith("Topic ")
 
 
-def test_groups_fold_topics(visit, path):
+def test_similar_topics_are_folded(visit, path):
+    page = visit(path)
+    page.click("nav >> text=Similar")
+    page.fill("#sets", "1")
+    assert len(page.query_selector_all("details.fold")) == 1
+    page.fill("#sets", "3")
+    assert len(page.query_selector_all("details.fold")) == 3
+
+
+def test_groups_of_documents_are_compared(visit, path, tmp_path):
     page = visit(path)
     page.click("nav >> text=Groups")
-    page.fill("#groups", "1")
-    assert len(page.query_selector_all("details.group")) == 1
-    page.fill("#groups", "3")
-    assert len(page.query_selector_all("details.group")) == 3
+    folds = page.query_selector_all("details.fold")
+    assert [fold.inner_text().split("\n")[0] for fold in folds] == [f"group {i} 20 documents" for i in range(3)]
+    assert " in all groups" in folds[0].inner_text()
+    without = visit(make_report(WORDS).save(tmp_path / "without.html"))
+    assert without.query_selector("nav >> text=Groups") is None
 
 
 def test_shares_by_time_and_group_and_the_curve(visit, path):
@@ -171,7 +181,7 @@ def test_shares_by_time_and_group_and_the_curve(visit, path):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_phone_has_all_of_it_on_the_screen(visit, path, scheme):
     page = visit(path, 390, 844, color_scheme=scheme, has_touch=True, is_mobile=True)
-    tabs = [f"nav >> text={name}" for name in ("Map", "Groups", "Data", "Topics")]
+    tabs = [f"nav >> text={name}" for name in ("Map", "Groups", "Similar", "Data", "Topics")]
     for step in (*tabs, ".row", ".card .link"):
         page.click(f"{step} >> nth=0")
         assert page.evaluate("document.documentElement.scrollWidth") == 390
@@ -205,7 +215,8 @@ def test_hostile_words_do_nothing(visit, tmp_path):
     made = make_report((HOSTILE * 2)[:12], names=names, groups=names, title=HOSTILE[0], facts=facts)
     page = visit(made.save(tmp_path / "hostile.html"))
     assert page.inner_text("h1") == HOSTILE[0]
-    for step in ("nav >> text=Map", "nav >> text=Groups", "nav >> text=Data", "nav >> text=Topics", ".card .link"):
+    tabs = [f"nav >> text={name}" for name in ("Map", "Groups", "Similar", "Data", "Topics")]
+    for step in (*tabs, ".card .link"):
         page.click(f"{step} >> nth=0")
     assert page.query_selector("img") is None
     assert page.evaluate("document.scripts.length") == 2
@@ -244,7 +255,7 @@ def test_a_thousand_topics_are_responsive(visit, tmp_path):
         ("slider", lambda: page.fill("#relevance", "0.2")),
         ("search", lambda: (page.fill("#search", "word12"), page.wait_for_selector("#found >> text=of 1000"))),
         ("map", lambda: (page.fill("#search", ""), page.click("nav >> text=Map"), page.wait_for_selector("circle"))),
-        ("groups", lambda: (page.click("nav >> text=Groups"), page.fill("#groups", "30"))),
+        ("similar", lambda: (page.click("nav >> text=Similar"), page.fill("#sets", "30"))),
     ):
         start = time.perf_counter()
         action()
@@ -264,7 +275,7 @@ def test_names_join_topics_and_are_saved(visit, path, tmp_path):
         page.wait_for_selector("#heading >> text=fruit")
     assert topics_of(page) == [a, b]
     assert f"topic {a}, {c}" in page.inner_text(f'.row[data-topic="{a}"]')
-    for view in ("Map", "Groups", "Topics"):
+    for view in ("Map", "Similar", "Topics"):
         page.click(f"nav >> text={view}")
     with page.expect_download() as waiting:
         page.click("text=save names.csv")

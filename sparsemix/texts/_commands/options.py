@@ -146,7 +146,8 @@ def add_corpus_options(add):
     add("--copies", choices=("keep", "drop"), default="keep",
         help="what to do with a text that equals an earlier one (default: keep, and count them)")  # fmt: skip
     add("--group", metavar="FIELD",
-        help="field with the group, for topic shares by group; 'folder' groups files by their folder")  # fmt: skip
+        help="field with the group of each document: the tab Groups of the report and by_group.csv compare the topics "
+        "of groups; 'folder' groups files by their folder")  # fmt: skip
     add("--effect", metavar="FORMULA",
         help="estimate how the shares of topics depend on fields of the records, with intervals, such as 'party + "
         "s(year)' with a smooth curve over the years; dates become numbers; needs sparsemix[formula]")  # fmt: skip

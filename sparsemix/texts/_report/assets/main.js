@@ -1,9 +1,9 @@
 // State, the parts of the page, and where they are.
 
-const VIEWS = { list: "Topics", map: "Map", groups: "Groups", data: "Data" };
+const VIEWS = { list: "Topics", map: "Map", ...(grouped < 0 ? {} : { groups: "Groups" }), similar: "Similar", data: "Data" };
 const state = {
   view: "list", query: "", sort: "supported", topic: null, document: null, word: null,
-  groups: Math.max(1, Math.min(20, Math.round(Math.sqrt(topics.length)))),
+  sets: Math.max(1, Math.min(20, Math.round(Math.sqrt(topics.length)))),
 };
 const app = document.getElementById("app");
 document.body.className = "scripted";
@@ -39,10 +39,10 @@ function show(moved) {
   if (search.value.toLowerCase() !== state.query) search.value = state.query;
   tools.hidden = state.view === "data";
   sortLabel.hidden = state.view !== "list";
-  // The slider of groups keeps the focus while its view is replaced.
+  // The slider of similar topics keeps the focus while its view is replaced.
   const held = document.activeElement && content.contains(document.activeElement) ? document.activeElement.id : "";
   const views = { list: listView, map: () => mapOfTopics(topic, state.query, (t) => go({ topic: t.id, document: null })),
-    groups: groupView, data: dataView };
+    groups: groupView, similar: similarView, data: dataView };
   content.replaceChildren(...views[state.view](state).filter(Boolean));
   if (held && document.getElementById(held)) document.getElementById(held).focus();
   const shown = state.document !== null ? passageView(data.documents[state.document], state)

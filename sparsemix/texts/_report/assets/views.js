@@ -1,4 +1,4 @@
-// What stands on the left: the list of topics, the map, the groups, the data.
+// What stands on the left: the list of topics, the map, groups of documents, similar topics, the data.
 
 const measured = topics.some((topic) => topic.found);
 const largest = (a, b) => b.weight - a.weight;
@@ -45,35 +45,74 @@ function listView(state) {
     el("ul", { class: "list", "aria-label": "Topics" }, found.map((topic) => topicRow(topic, state)))];
 }
 
-// Topics by group after all merges of the tree but the last few.
-function groupsOf(n) {
+// The division of the documents into groups; -1 without one.
+const grouped = data.strata.findIndex((stratum) => stratum.kind === "group");
+// Topics that a group shows.
+const OF_GROUP = 10;
+
+// Mean share of a topic in the documents of all groups.
+function shareInAll(topic) {
+  const sizes = data.strata[grouped].sizes;
+  const all = sizes.reduce((sum, size) => sum + size, 0);
+  return sizes.reduce((sum, size, b) => sum + size * topic.strata[grouped][b], 0) / all;
+}
+
+function topicOfGroup(topic, share, inAll, most, state) {
+  return el("li", {}, el("button", { type: "button", class: `row ${unsure(topic)}`, "data-topic": topic.id,
+    "aria-current": state.topic === topic.id ? "true" : null, onclick: () => go({ topic: topic.id, document: null }) },
+    el("span", { class: "head" },
+      el("span", {}, `topic ${topic.members.join(", ")}`), bar(share / most),
+      el("span", { class: "number", title: "mean document share" }, `${percent(share)}, ${percent(inAll)} in all groups`)),
+    el("span", { class: "words" }, ...marked(topic.name || labelOf(topic, 6).join(", "), state.query))));
+}
+
+// Groups of documents, each with the topics whose share there exceeds the share in all groups most.
+function groupView(state) {
+  const stratum = data.strata[grouped];
+  const found = topics.filter((topic) => matches(topic, state.query)).map((topic) => [topic, shareInAll(topic)]);
+  const most = Math.max(...topics.flatMap((topic) => topic.strata[grouped]), 1e-9);
+  return [el("p", { class: "soft" }, "The topics that a group of documents has more of than all groups together."),
+    ...stratum.bins.map((name, b) => {
+      const excess = ([topic, inAll]) => topic.strata[grouped][b] - inAll;
+      const more = found.filter((one) => excess(one) > 0);
+      const first = more.sort((one, other) => excess(other) - excess(one)).slice(0, OF_GROUP);
+      return el("details", { class: "fold", open: b === 0 },
+        el("summary", {}, el("strong", {}, name), el("span", { class: "soft" },
+          ` ${number(stratum.sizes[b])} ${stratum.unit}${stratum.sizes[b] < stratum.few ? ", few" : ""}`)),
+        el("ul", { class: "list" },
+          first.map(([topic, inAll]) => topicOfGroup(topic, topic.strata[grouped][b], inAll, most, state))));
+    })];
+}
+
+// Sets of similar topics: those of the tree after all merges but the last few.
+function setsOf(n) {
   const size = data.tree.order.length;
   const parent = new Map();
   data.tree.merges.slice(0, Math.max(0, size - n)).forEach(([a, b], i) => {
     parent.set(a, size + i);
     parent.set(b, size + i);
   });
-  const groups = new Map();
+  const sets = new Map();
   for (const leaf of data.tree.order) {
     let node = leaf;
     while (parent.has(node)) node = parent.get(node);
-    groups.set(node, [...(groups.get(node) || []), topicOf.get(data.topics[leaf].id)]);
+    sets.set(node, [...(sets.get(node) || []), topicOf.get(data.topics[leaf].id)]);
   }
-  return [...groups.values()].map((members) => [...new Set(members)]);
+  return [...sets.values()].map((members) => [...new Set(members)]);
 }
 
-function groupView(state) {
+function similarView(state) {
   const most = Math.min(60, data.tree.order.length);
-  const groups = groupsOf(Math.min(state.groups, most));
-  const slider = el("input", { type: "range", min: 1, max: most, step: 1, value: Math.min(state.groups, most),
-    id: "groups", oninput: (event) => go({ groups: Number(event.target.value) }, true) });
+  const sets = setsOf(Math.min(state.sets, most));
+  const slider = el("input", { type: "range", min: 1, max: most, step: 1, value: Math.min(state.sets, most),
+    id: "sets", oninput: (event) => go({ sets: Number(event.target.value) }, true) });
   return [el("div", { class: "tools" },
-    el("label", { class: "grow" }, `${groups.length} groups of similar topics`, slider)),
-    ...groups.map((members) => {
+    el("label", { class: "grow" }, `${sets.length} sets of similar topics`, slider)),
+    ...sets.map((members) => {
       const found = members.filter((topic) => matches(topic, state.query));
       const weight = members.reduce((sum, topic) => sum + topic.weight, 0);
       const open = found.some((topic) => topic.id === state.topic) || (state.query && found.length > 0);
-      return found.length === 0 ? null : el("details", { class: "group", open: Boolean(open) },
+      return found.length === 0 ? null : el("details", { class: "fold", open: Boolean(open) },
         el("summary", {}, el("strong", {}, sharedWords(members, 6).join(", ")),
           el("span", { class: "soft" }, ` ${members.length} topics, ${percent(weight)} of tokens`)),
         el("ul", { class: "list" }, found.map((topic) => topicRow(topic, state))));
