@@ -18,7 +18,7 @@ from sparsemix._rows.threads import Workers
 from sparsemix._warnings import warn_caller
 
 # Attributes of the last ``fit``; a later step of a stream removes them.
-OF_FIT = ("lower_bound_", "lower_bounds_", "converged_", "history_")
+OF_FIT = ("lower_bound_", "lower_bounds_", "converged_", "history_", "labels_")
 # Attributes of a stream; ``fit`` and ``update_from_stats`` remove them.
 OF_STREAM = ("_first_documents", "_recent")
 
@@ -95,7 +95,7 @@ class Recipe(Protocol):
         """Attributes of the estimator after a fit: ``_fitted`` and others."""
 
     def done(self, estimator, X):
-        """Warn of a fit that is of no use; X as it was checked."""
+        """Warn of a fit that is of no use, or add what only all rows at hand give; X as it was checked."""
 
 
 class StreamRecipe(Recipe, Protocol):

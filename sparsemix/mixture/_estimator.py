@@ -184,7 +184,8 @@ class MixtureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Densit
         labels : ndarray of shape (n_samples,), int64
             As ``fit(X).predict(X)``.
         """
-        return self.fit(X, sample_weight=sample_weight).predict(X)
+        self.fit(X, sample_weight=sample_weight)
+        return self.labels_.copy() if "labels_" in vars(self) else self.predict(X)
 
     def predict(self, X: RowsLike) -> Array:
         """Component with the largest responsibility for each row, over all K; the lower index in a tie.

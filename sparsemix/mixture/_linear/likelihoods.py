@@ -69,6 +69,7 @@ class Directions:
     """Rows on the unit sphere, von Mises-Fisher."""
 
     name: str = "SparseVonMisesFisherMixture"
+    keeps_labels: bool = True  # as spherical k-means, which it replaces
 
     def check(self, estimator, X, reset):
         return check_directions(estimator, X, reset)

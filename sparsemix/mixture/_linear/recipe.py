@@ -13,6 +13,7 @@ from sparsemix._estimator.streams import StreamState
 from sparsemix._heuristics.mixture.births import Recent
 from sparsemix._heuristics.mixture.linear_births import RECENT, late_halves
 from sparsemix._models.mixture.model import LinearMixture
+from sparsemix._rows.threads import Workers
 from sparsemix._stats.altered import altered
 from sparsemix._stats.weights import weights_of
 from sparsemix.mixture import _plan
@@ -135,7 +136,9 @@ class LinearRecipe:
         return _plan.structure_of(fitted)
 
     def done(self, estimator, X):
-        """Nothing to warn of."""
+        if getattr(self.likelihood, "keeps_labels", False):
+            with Workers(self.params.n_jobs) as workers:
+                estimator.labels_ = estimator._fitted.labels(self.exact_rows(estimator._fitted, X), workers)
 
     # -- predictions
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from sparsemix._compat import StrOptions
-from sparsemix._estimator.absent import Absent
+from sparsemix._estimator.absent import Absent, by_fit
 from sparsemix._estimator.base import published
 from sparsemix._estimator.parameters import plain_arguments
 from sparsemix._stats.linear import draws
@@ -106,6 +106,9 @@ class SparseVonMisesFisherMixture(MixtureEstimator):
         Mean directions, of unit length.
     concentrations_ : ndarray of shape (n_components,)
         Concentrations kappa, at most 1e6.
+    labels_ : ndarray of shape (n_samples,), int64
+        Component of each row of the last ``fit``, as ``predict`` gives it. Absent after ``partial_fit`` and fits over
+        blocks.
     weight_concentration_prior_ : float
         Prior of the weights: the given value or the default (VB).
     lower_bound_ : float
@@ -159,6 +162,7 @@ class SparseVonMisesFisherMixture(MixtureEstimator):
     """
 
     cluster_centers_ = Absent("read means_, the mean directions of the components")
+    labels_ = Absent(by_fit)
     _likelihood = Directions()
     _fixed_params = MixtureEstimator._fixed_params | {"first_epochs": {"em": 0, "vb": 0}}
     _parameter_constraints: dict = LINEAR_CONSTRAINTS | {
