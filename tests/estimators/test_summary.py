@@ -145,9 +145,11 @@ def test_probabilities_of_flags_and_words_are_those_of_the_mixture():
 
 def test_categories_name_their_most_probable_levels():
     p = np.array([[0.81, 0.12, 0.07], [0.1, 0.3, 0.6]])
-    column = Category("region", ["north", "south", "west"], p, np.array([0.3, 0.25, 0.45]))
-    np.testing.assert_allclose(column.information[:, 0], (p * np.log(p / column.overall)).sum(axis=1))
-    text = repr(Summary(np.array([30.0, 10.0]), [column]))
+    masses = np.array([300.0, 100.0])
+    column = Category("region", ["north", "south", "west"], p, np.array([0.3, 0.25, 0.45]), masses)
+    by_chance = 1.0 / masses  # of three levels
+    np.testing.assert_allclose(column.information[:, 0], (p * np.log(p / column.overall)).sum(axis=1) - by_chance)
+    text = repr(Summary(masses, [column]))
     assert "  region   north 81 %, south 12 %   all rows: north 30 %, south 25 %" in text
 
 
@@ -235,7 +237,8 @@ def test_names_of_columns_are_short_and_on_one_line():
 def test_the_frame_has_one_row_for_each_cluster_and_column(people):
     frame = people.summary().frame()
     assert list(frame.columns) == [
-        "cluster", "share", "size", "column", "typical", "spread", "overall", "overall_spread", "information",
+        "cluster", "share", "size", "column", "typical", "spread", "probability", "overall", "overall_spread",
+        "overall_probability", "known", "information",
     ]  # fmt: skip
     assert len(frame) == 6
     sizes = frame["size"].to_numpy()
@@ -250,13 +253,32 @@ def test_the_frame_has_one_row_for_each_cluster_and_column(people):
 def test_the_frame_mixes_kinds_of_columns():
     pytest.importorskip("pandas")
     numbers = Numbers.of_moments(["size"], np.array([[1.0], [3.0]]), np.array([[1.0], [1.0]]), np.array([0.5, 0.5]))
-    category = Category("colour", ["red", "blue"], np.array([[0.99, 0.01], [0.01, 0.99]]), np.array([0.6, 0.4]))
+    probabilities, known = np.array([[0.99, 0.01], [0.01, 0.99]]), np.array([[1.0], [0.5]])
+    category = Category.of("colour", ["red", "blue"], probabilities, np.array([50.0, 50.0]), known)
     flags = Shares.of_flags(["old"], np.array([[0.5], [0.6]]), np.array([0.5, 0.5]))
-    frame = Summary(np.array([5.0, 5.0]), [numbers, category, flags]).frame()
+    frame = Summary(np.array([50.0, 50.0]), [numbers, category, flags]).frame()
     assert frame["column"].tolist() == ["colour", "size", "old"] * 2
     assert frame["typical"].tolist() == ["red", 1.0, 0.5, "blue", 3.0, 0.6]
     assert frame["overall"].tolist() == ["red", 2.0, 0.55] * 2
-    assert frame["spread"].tolist()[:2] == [0.99, 1.0]
+    assert frame["spread"].tolist()[1] == 1.0
+    assert frame["probability"].tolist()[0] == frame["probability"].tolist()[3] == 0.99
+    overall = 0.99 * 2 / 3 + 0.01 / 3  # of the rows that have a colour
+    np.testing.assert_allclose(frame["overall_probability"].to_numpy()[[0, 3]], [overall, 1.0 - overall])
+    assert frame["known"].tolist() == [1.0, 1.0, 1.0, 0.5, 1.0, 1.0]
+
+
+def test_information_counts_for_the_rows_with_a_value_and_above_chance():
+    means, variances, shares = np.array([[0.0, 0.0], [9.0, 3.0]]), np.ones((2, 2)), np.array([0.5, 0.5])
+    numbers = Numbers.of_moments(["rare", "usual"], means, variances, shares, np.array([[0.02, 1.0], [0.02, 1.0]]))
+    text = repr(Summary(np.array([500.0, 500.0]), [numbers]))
+    assert text.index("usual") < text.index("rare")
+    assert "higher, known in 2 %" in text
+    # 200 users with two rows each tell nothing: half of them is in each cluster
+    rng = np.random.default_rng(0)
+    counts = np.stack([np.bincount(rng.integers(200, size=200), minlength=200) for _ in range(2)]) + 1e-3
+    users = Category.of("user", range(200), counts / counts.sum(axis=1, keepdims=True), np.full(2, 200.0),
+                        np.ones((2, 1)))  # fmt: skip
+    assert users.information.max() < 0.02
 
 
 def test_texts_need_no_pandas(monkeypatch):

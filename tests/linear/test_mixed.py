@@ -220,8 +220,8 @@ def test_useless_columns_are_named_with_the_remedy():
     })  # fmt: skip
     wanted = (
         r"'id' \(identifiers\); 'when' \(dates; make them numbers, such as days\); 'name' \(names, texts or "
-        r"identifiers\); 'same' \(constant\); 'empty' \(without a value\); leave them out by "
-        r"columns=\[\('drop', \['id', 'when', 'name', 'same', 'empty'\]\)\]"
+        r"identifiers: less than 5 rows for a value\); 'same' \(constant\); 'empty' \(without a value\); leave them "
+        r"out by columns=\[\('drop', \['id', 'when', 'name', 'same', 'empty'\]\)\]"
     )
     with pytest.raises(ValueError, match=wanted):
         SparseMixedMixture(2).fit(frame)
@@ -229,6 +229,53 @@ def test_useless_columns_are_named_with_the_remedy():
     mixture = SparseMixedMixture(2, columns=[dropped]).fit(frame)
     assert mixture.columns_ == [("diag", ["x"]), dropped]
     assert SparseMixedMixture(2, columns=mixture.columns_).fit(frame).columns_ == mixture.columns_
+
+
+RNG, N = np.random.default_rng(0), 1000
+REFUSED = {
+    "nr": (RNG.permutation(100_000)[:N], "identifiers"),
+    "customerId": (np.append(RNG.permutation(100_000)[: N - 1], 5), "identifiers"),
+    "in random order": (RNG.permutation(N) + 5, "identifiers"),
+    "day": (RNG.choice([f"2020-0{i}-1{i}" for i in range(1, 8)], N), "dates"),
+    "ymd": (RNG.choice([20200101, 20210531, 19990704], N), "dates"),
+    "ages": (RNG.integers(18, 80, N).astype(str), "numbers as texts"),
+    "prices": (np.array([f"{price},3" for price in RNG.integers(10, 60, N)]), "numbers as texts"),
+    "user": (np.array([f"u{i}" for i in RNG.integers(0, 400, N)]), "names, texts or identifiers"),
+}
+READ = {
+    "millimetres": (RNG.normal(200, 14, N).round(), "diag"),  # the variance is the mean by chance
+    "children": (RNG.poisson(1.1, N), "poisson"),
+    "paid": (RNG.permutation(100_000)[:N], "diag"),
+    "one or two": (RNG.choice([1, 2], N), "categorical"),
+    "years": (RNG.integers(1950, 2020, N), "diag"),
+}
+CODES = {
+    99: (RNG.integers(1, 8, N), 0.3), -999: (RNG.integers(0, 100, N), 0.1), -9: (RNG.integers(0, 6, N), 0.1),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_columns_that_name_rows_are_refused(name):
+    values, reason = REFUSED[name]
+    with pytest.raises(ValueError, match=rf"'{name}' \({reason}"):
+        SparseMixedMixture().fit(pd.DataFrame({name: values, "x": RNG.normal(size=N)}))
+
+
+@pytest.mark.parametrize("name", READ)
+def test_kinds_need_more_than_one_sign(name, capsys):
+    values, kind = READ[name]
+    mixture = SparseMixedMixture(columns=[("full", ["x"])]).fit(pd.DataFrame({name: values, "x": RNG.normal(size=N)}))
+    assert mixture.columns_[0] == (kind, [name]) or mixture.columns_[1] == (kind, [name])
+    capsys.readouterr()
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_codes_of_missing_values_have_a_warning(code):
+    values, share = CODES[code]
+    values = np.where(RNG.random(N) < share, code, values)
+    with pytest.warns(UserWarning, match=rf"holds {code} in column 'c', far from .* replace codes of missing") as found:
+        SparseMixedMixture(2, max_iter=0).fit(pd.DataFrame({"c": values, "x": RNG.normal(size=N)}))
+    assert found[0].filename == __file__
 
 
 def test_unknown_categories(capsys):
@@ -309,7 +356,8 @@ def test_summary_describes_each_kind():
         shares = resp[:, k] / resp[:, k].sum()
         assert rows.loc[(k, "a"), "typical"] == pytest.approx(shares @ frame["a"], abs=0.05)
         assert rows.loc[(k, "g"), "typical"] == pytest.approx(shares @ frame["g"], abs=0.2)
-        assert rows.loc[(k, "g"), "spread"] == pytest.approx(rows.loc[(k, "g"), "typical"] ** 0.5)
+        deviation = np.sqrt(shares @ (frame["g"] - shares @ frame["g"]) ** 2)
+        assert rows.loc[(k, "g"), "spread"] == pytest.approx(deviation, abs=0.1)
         assert rows.loc[(k, "e"), "typical"] == ["red", "green", "blue"][np.argmax(
             [shares @ (frame["e"] == level) for level in ("red", "green", "blue")]
         )]  # fmt: skip

@@ -11,11 +11,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from sparsemix._estimator.input.checks import check_number
 from sparsemix._estimator.parameters import plain_arguments
+from sparsemix._estimator.summary.columns import CELLS
 from sparsemix._estimator.summary.numbers import percent
 
 # Clusters in a text, and characters of a name or a cell there.
 MOST_CLUSTERS, WIDTH = 20, 40
-CELLS = ("typical", "spread", "overall", "overall_spread")
+# Least share of known values that a line does not mention.
+KNOWN = 0.995
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -66,7 +68,7 @@ class Summary:
 
     def __getitem__(self, cluster: int) -> "Summary":
         """The summary of one cluster, by its number in ``predict``."""
-        if not -1 < cluster < len(self.masses):
+        if not isinstance(cluster, int | np.integer) or not -1 < cluster < len(self.masses):
             raise IndexError(f"there is no cluster {cluster}; give a number from 0 to {len(self.masses) - 1}")
         return replace(self, clusters=np.array([cluster]))
 
@@ -87,11 +89,12 @@ class Summary:
         Returns
         -------
         frame : pandas.DataFrame
-            "cluster", "share" (of all rows), "size" (number of rows), "column", "typical", "spread", "overall",
-            "overall_spread", "information". For numbers, the mean and the standard deviation in the cluster, and both
-            in all rows. For flags and words, the probability, without a spread. For categories the most probable
-            level, and its probability as the spread. Larger clusters come first, within them columns with more
-            information.
+            "cluster", "share" (of all rows), "size" (number of rows), "column", "typical", "spread", "probability",
+            "overall", "overall_spread", "overall_probability", "known" (share of the cluster's rows with a value),
+            "information" (of these rows). For numbers, the mean and the standard deviation in the cluster, and both in
+            all rows. For flags and words, the probability. For categories the most probable level in the cluster with
+            its probability there and in all rows, and the most probable level in all rows. Larger clusters come first,
+            within them columns with more information times "known".
 
         Raises
         ------
@@ -109,7 +112,8 @@ class Summary:
         data = {name: np.repeat(value, order.shape[1]) for name, value in data.items()}
         data["column"] = np.array([self._name(j) for j in range(self._n_columns)], dtype=object)[order].ravel()
         cells = {name: self._joined([part.table()[name] for part in self.columns]) for name in CELLS}
-        cells["information"] = self._information()
+        cells["known"] = self._joined([part.known for part in self.columns])
+        cells["information"] = self._joined([part.information for part in self.columns])
         cells = {name: np.take_along_axis(value, order, axis=1).ravel() for name, value in cells.items()}
         return pd.DataFrame(data | cells)
 
@@ -133,7 +137,7 @@ class Summary:
             for head, lines in self._shown()
         ]
         names = "<tr><th>column</th><th>in the cluster</th><th>in all rows</th><th></th></tr>"
-        notes = "".join(f"<p>{escape(note)}</p>" for note in self._notes())
+        notes = f"<p>{escape(' '.join(self._notes()))}</p>"
         return f"<table><thead>{names}</thead><tbody>{''.join(parts)}</tbody></table>{notes}"
 
     # -- texts
@@ -148,11 +152,16 @@ class Summary:
         share = f"{percent(self.shares[k])} of all rows"
         if self.masses.sum() < 1.5:  # mixtures of given parameters have mass one
             return f"cluster {k}: {share}"
-        return f"cluster {k}: {share}, {self.masses[k]:,.0f} rows"
+        n_rows = f"{self.masses[k]:,.0f}"
+        return f"cluster {k}: {share}, {n_rows} row{'s' * (n_rows != '1')}"
 
     def _line(self, k, j):
         part, place = self._place(j)
-        return tuple(short(text) for text in (self._name(j), *part.cells(k, place)))
+        name, inside, outside, difference = (short(text) for text in (self._name(j), *part.cells(k, place)))
+        known = np.broadcast_to(part.known, part.information.shape)[k, place]
+        if known < KNOWN:
+            difference = f"{difference}, known in {percent(known)}".removeprefix(", ")
+        return name, inside, outside, difference
 
     def _notes(self):
         out = []
@@ -169,9 +178,9 @@ class Summary:
     # -- columns of all kinds, by one number
 
     def _information(self, clusters=None):
-        """(number of clusters, n_columns)."""
+        """Information by which columns are in order, (number of clusters, n_columns)."""
         clusters = self.clusters if clusters is None else clusters
-        return np.hstack([part.information[clusters] for part in self.columns])
+        return np.hstack([(part.information * part.known)[clusters] for part in self.columns])
 
     def _joined(self, tables):
         """Arrays of all kinds for the clusters in their order, side by side."""

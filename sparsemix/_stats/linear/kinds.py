@@ -9,7 +9,7 @@ kind         T                            prior                log density witho
 ============ ============================ ==================== =======================================
 ``Normals``  1, z, products of two z      Normal-Wishart       -(z - mu)' V^-1 (z - mu) / 2 - log|V| / 2
 ``Levels``   one of each level            Dirichlet            log theta_level
-``Counts``   1, x, log x!                 Gamma                x log lambda - lambda
+``Counts``   1, x, log x!, x^2            Gamma                x log lambda - lambda
 ``Shares``   x of each column             Dirichlet            sum of x log theta
 ============ ============================ ==================== =======================================
 
@@ -128,10 +128,15 @@ class Normals:
         return self.natural(prior, sums, entropic=False, noise=0.0)
 
     def typical(self, prior, sums):
-        """Means and variances (K, G, d) of the columns in their units."""
+        """Means and variances (K, columns) of the columns in their units, without rounding."""
         _, rows, mean, scale = self.posterior(prior, sums)
         variances = np.einsum("kgdd->kgd", scale) / np.maximum(rows, 1e-300)[..., None]
-        return self.shift + self.scale * mean, self.scale**2 * variances
+        variances = self.scale**2 * np.maximum(variances - self.noise, 0.0)
+        return tuple(part.reshape(len(sums), -1) for part in (self.shift + self.scale * mean, variances))
+
+    def known(self, sums):
+        """Mass of the rows with a value, (K, columns)."""
+        return np.repeat(np.maximum(self._parts(sums)[0], 0.0), self.size, axis=1)
 
     def evidence(self, prior, sums):
         """Log evidence of the rows of each component, (K,)."""
@@ -214,7 +219,11 @@ class Levels:
 
     def typical(self, prior, sums):
         """Probabilities of the levels, (K, width)."""
-        return np.exp(Levels.natural(self, prior, sums, entropic=False))
+        return np.exp(self.natural(prior, sums, entropic=False))
+
+    def known(self, sums):
+        """See Normals."""
+        return self._totals(np.maximum(sums, 0.0))
 
     def evidence(self, prior, sums):
         """See Normals."""
@@ -224,7 +233,7 @@ class Levels:
 
     def penalised(self, prior, sums):
         """See Normals."""
-        return (self._posterior(prior, sums)[0] * Levels.natural(self, prior, sums, entropic=False)).sum(axis=1)
+        return (self._posterior(prior, sums)[0] * self.natural(prior, sums, entropic=False)).sum(axis=1)
 
     def seeds(self, total, rows):
         """See Normals; the row and one row with the frequencies of all rows count equally."""
@@ -254,23 +263,26 @@ class Shares(Levels):
 
 
 class Counts:
-    """Whole numbers with a Poisson distribution each; ``columns`` (G,)."""
+    """Whole numbers with a Poisson distribution each; ``columns`` (G,).
+
+    Sums of squares are no part of the likelihood: they say how far the numbers spread.
+    """
 
     def __init__(self, columns):
         self.columns = columns
-        self.width = self.entries = 3 * len(columns)
+        self.width = self.entries = 4 * len(columns)
         self.n_parameters = len(columns)
 
     def encode(self, X, places, values):
         """See Normals."""
         x = X[:, self.columns]
-        out = values.reshape(len(X), len(self.columns), 3)
+        out = values.reshape(len(X), len(self.columns), 4)
         places[...] = np.arange(self.width)
-        out[..., 0], out[..., 1], out[..., 2] = 1.0 + 0.0 * x, x, gammaln(x + 1.0)
+        out[..., 0], out[..., 1], out[..., 2], out[..., 3] = 1.0 + 0.0 * x, x, gammaln(x + 1.0), x**2
 
     def means(self, total):
         """Means of the columns in all rows, (G,)."""
-        return np.maximum(total[1::3], RARE) / np.maximum(total[::3], 1.0)
+        return np.maximum(total[1::4], RARE) / np.maximum(total[::4], 1.0)
 
     def prior(self, total, rows, share):  # noqa: ARG002
         """Rows with the mean of all rows."""
@@ -278,13 +290,13 @@ class Counts:
 
     def _posterior(self, prior, sums):
         """Rows and totals of the Gamma posteriors, (K, G) each."""
-        post = prior.reshape(-1, 2) + np.maximum(sums, 0.0).reshape(len(sums), -1, 3)[..., :2]
+        post = prior.reshape(-1, 2) + np.maximum(sums, 0.0).reshape(len(sums), -1, 4)[..., :2]
         return np.maximum(post[..., 0], 1e-300), np.maximum(post[..., 1], 1e-300)
 
     def natural(self, prior, sums, entropic):
         """See Normals."""
         rows, totals = self._posterior(prior, sums)
-        out = np.empty((*rows.shape, 3))
+        out = np.zeros((*rows.shape, 4))
         out[..., 0], out[..., 2] = -totals / rows, -1.0
         out[..., 1] = (digamma if entropic else np.log)(totals) - np.log(rows)
         return out.reshape(len(sums), self.width)
@@ -294,31 +306,37 @@ class Counts:
         return self.natural(prior, sums, entropic=False)
 
     def typical(self, prior, sums):
-        """Means (K, G) of the columns."""
+        """Means (K, G) of the columns, and variances of their values."""
         rows, totals = self._posterior(prior, sums)
-        return totals / rows
+        count, total, _, squares = np.moveaxis(sums.reshape(len(sums), -1, 4), -1, 0)
+        count = np.maximum(count, 1e-300)
+        return totals / rows, np.maximum(squares / count - (total / count) ** 2, 0.0)
+
+    def known(self, sums):
+        """See Normals."""
+        return np.maximum(sums[:, ::4], 0.0)
 
     def evidence(self, prior, sums):
         """See Normals."""
         before, after = (self._posterior(prior, each) for each in (np.zeros((1, self.width)), sums))
         out = [(gammaln(totals) - totals * np.log(rows)).sum(axis=1) for rows, totals in (before, after)]
-        return out[1] - out[0] - sums[:, 2::3].sum(axis=1)
+        return out[1] - out[0] - sums[:, 2::4].sum(axis=1)
 
     def penalised(self, prior, sums):
         """See Normals."""
         rows, totals = self._posterior(prior, sums)
-        return (totals * (np.log(totals) - np.log(rows)) - totals).sum(axis=1) - sums[:, 2::3].sum(axis=1)
+        return (totals * (np.log(totals) - np.log(rows)) - totals).sum(axis=1) - sums[:, 2::4].sum(axis=1)
 
     def seeds(self, total, rows):
         """See Normals; the count of the row and the mean of all rows count equally."""
-        out, means = np.empty((len(rows), len(self.columns), 3)), self.means(total)
-        rates = (means + rows[:, 1::3]) / (1.0 + rows[:, ::3])
-        out[..., 0], out[..., 1], out[..., 2] = -rates, np.log(rates), 0.0
+        out, means = np.zeros((len(rows), len(self.columns), 4)), self.means(total)
+        rates = (means + rows[:, 1::4]) / (1.0 + rows[:, ::4])
+        out[..., 0], out[..., 1] = -rates, np.log(rates)
         return out.reshape(len(rows), self.width)
 
     def axes(self, total):
         """See Normals."""
-        return np.stack([0.0 * self.means(total), 1.0 / self.means(total), 0.0 * self.means(total)], axis=1).ravel()
+        return np.outer(1.0 / self.means(total), [0.0, 1.0, 0.0, 0.0]).ravel()
 
 
 def inverses(matrices):

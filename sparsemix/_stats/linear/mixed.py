@@ -15,10 +15,11 @@ from sparsemix._stats.linear._base import LinearFamily, LinearTable, csr, dense
 
 @dataclass(frozen=True)
 class MixedSums:
-    """Sums of T (K, W) under a family."""
+    """Sums of T (K, W) and masses of components (K,) under a family."""
 
     family: "Mixed"
     sums: np.ndarray
+    masses: np.ndarray
 
     def natural(self, method, *arguments):
         """Natural parameters (K, W) by a method of the kinds."""
@@ -34,8 +35,10 @@ class MixedLogs:
     at: MixedSums
 
     def typical(self):
-        """Each kind of columns, with its typical values."""
-        return zip(self.at.family.kinds, self.at.family.parts("typical", self.at.sums), strict=True)
+        """Each kind of columns, with its typical values and the mass of known ones."""
+        family, sums = self.at.family, self.at.sums
+        known = (kind.known(sums[:, part]) for kind, part in zip(family.kinds, spans_of(family.kinds), strict=True))
+        return zip(family.kinds, family.parts("typical", sums), known, strict=True)
 
     def table(self, log_weights, dtype, split=serial):  # noqa: ARG002
         """Table of ``log_weights[k]`` + log likelihoods of rows."""
@@ -59,7 +62,7 @@ class Mixed(LinearFamily):
 
     def fit(self, stats, variational, previous=None):  # noqa: ARG002
         """Prior + statistics."""
-        return MixedSums(self, dense(stats["first"]))
+        return MixedSums(self, dense(stats["first"]), stats["count"])
 
     def kept(self, parameters, stats):  # noqa: ARG002
         """See LinearFamily; the parameters are the sums themselves."""

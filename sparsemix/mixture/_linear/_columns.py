@@ -37,13 +37,23 @@ KINDS = {
     "poisson": Kind("counts", counts=True),
     "multinomial": Kind("shares of counts", counts=True, instead="poisson"),
 }
+# A code of missing values is apart from more different values than this.
+MOST_CODED = 2
 DROP = "drop"  # the name of columns that are left out
 # Variances of rounding, relative to that of a column: at least, and at most.
 LEAST_NOISE, MOST_NOISE = 1e-6, 1.0 / 3.0
 # Texts with fewer rows for each value are names, texts or identifiers.
-ROWS_PER_LEVEL = 2.0
-# Least number of rows that show an identifier, and names of identifiers.
-NUMBERED, IDENTIFIER = 10, re.compile(r"(^|[^a-zA-Z])(id|ID|Id)$|[a-z](Id|ID)$")
+ROWS_PER_LEVEL = 5.0
+# Least number of rows that show an identifier, least share of different values of a column that is named as one, and
+# names of identifiers, which end with one of these words.
+NUMBERED, DIFFERENT = 10, 0.9
+IDENTIFIER = re.compile(
+    r"(?i:(^|[^a-z])((row|user|case)?id|nr|no|num|number|key|index|[ug]uid|ssn|seqn|rownames?|account|case|patient|"
+    r"unnamed: \d+))$|[a-z](Id|ID|No|Nr|Key)$"
+)
+# Texts that are dates, and texts that are numbers.
+DATE = re.compile(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}([ T]\d{1,2}:.*)?")
+NUMBER = re.compile(r"[-+]?\d+([.,]\d+)?([eE][-+]?\d+)?")
 
 
 @dataclass(frozen=True)
@@ -133,20 +143,22 @@ class Columns:
         """Whether all columns are numbers."""
         return len(self._of("diag")) == len(self.columns)
 
-    def said(self, kind, typical, shares):
-        """What a summary says of the columns of a kind, from its typical values in components with these shares."""
+    def said(self, kind, typical, known, masses):
+        """What a summary says of the columns of a kind: typical values, and masses (K, columns) with a value."""
+        shares, known = masses / max(masses.sum(), 1e-300), np.minimum(known / np.maximum(masses, 1e-300)[:, None], 1.0)
         names = [str(each.label) if isinstance(each.label, str) else f"column {each.label}" for each in self.columns]
         names = [names[j] for j in kind.columns.ravel()]
-        if isinstance(kind, Normals):
-            means, variances = (part.reshape(len(part), -1) for part in typical)
-            return [summaries.Numbers.of_moments(names, means, variances, shares)]
-        if isinstance(kind, Counts):
-            return [summaries.Numbers.of_rates(names, typical, shares)]
+        if isinstance(kind, Normals | Counts):
+            make = summaries.Numbers.of_rates if isinstance(kind, Counts) else summaries.Numbers.of_moments
+            return [make(names, *typical, shares, known)]
         if isinstance(kind, Shares):
             return [summaries.Shares.of_words(names, typical, shares)]
         parts = np.split(typical, kind.starts[1:], axis=1)
-        levels = (self.columns[j].levels for j in kind.columns)
-        return [summaries.Category(*each, shares @ each[2]) for each in zip(names, levels, parts, strict=True)]
+        levels = [self.columns[j].levels for j in kind.columns]
+        return [
+            summaries.Category.of(*each, masses, known[:, [j]])
+            for j, each in enumerate(zip(names, levels, parts, strict=True))
+        ]
 
     def described(self):
         """One line that says what each column is taken for."""
@@ -186,7 +198,7 @@ def read(raw, given):
         reasons = [f"{', '.join(each.name for each in part)} ({why})" for why, part in refused.items()]
         raise ValueError(
             f"X has columns that no kind fits: {'; '.join(reasons)}; leave them out by "
-            f"columns=[('drop', {every!r})], or give their kinds, such as ('categorical', [...])"
+            f"columns=[('drop', {every!r})], or name their kinds, such as ('diag', [...]) for numbers"
         )
     if not found:
         raise ValueError("columns leaves out all columns of X; keep at least one")
@@ -220,14 +232,16 @@ def kind_of(label, values):
     texts = isinstance(values, Categories)
     observed = values.codes[values.codes >= 0] if texts else values[values == values]
     levels = np.unique(observed)
-    if values.are_dates if texts else values.dtype.kind in "mM":
+    if are_dates(values, levels):
         return None, "dates; make them numbers, such as days"
     if len(levels) < 2 < len(values):
         return None, "constant" if len(levels) else "without a value"
-    if texts:
-        rare = not values.declared and len(levels) * ROWS_PER_LEVEL > len(observed)
-        return (None, "names, texts or identifiers") if rare else ("categorical", None)
-    if len(levels) == 2 and (levels == [0, 1]).all():
+    if texts and not values.declared:
+        if all(isinstance(level, str) and NUMBER.fullmatch(level.strip()) for level in values.levels):
+            return None, "numbers as texts; convert them, or name them categorical"
+        if len(levels) * ROWS_PER_LEVEL > len(observed):
+            return None, "names, texts or identifiers: less than 5 rows for a value"
+    if texts or len(levels) == 2:
         return "categorical", None
     numbers = observed.astype(np.float64)
     if is_numbered(label, numbers):
@@ -235,17 +249,39 @@ def kind_of(label, values):
     return ("poisson" if is_count(numbers) else "diag"), None
 
 
-def is_numbered(label, numbers):
-    """Whether numbers are identifiers: whole, all different, and in order or named so."""
-    if len(numbers) < NUMBERED or (numbers % 1.0).any() or len(np.unique(numbers)) < len(numbers):
+def are_dates(values, levels):
+    """Whether the values of a column are dates, as such, as texts, or as whole numbers of eight digits."""
+    if isinstance(values, Categories):
+        texts = [level for level in values.levels if isinstance(level, str)]
+        return values.are_dates or (bool(texts) and all(DATE.fullmatch(text.strip()) for text in texts))
+    if values.dtype.kind in "mM":
+        return True
+    if values.dtype.kind not in "iuf" or not len(levels) or levels[0] < 18_000_000 or levels[-1] > 22_000_000:
         return False
-    steps = np.diff(numbers)
-    return bool((steps == steps[0]).all()) or (isinstance(label, str) and IDENTIFIER.search(label) is not None)
+    month, day = levels // 100 % 100, levels % 100
+    return bool(((month >= 1) & (month <= 12) & (day >= 1) & (day <= 31)).all())
+
+
+def is_numbered(label, numbers):
+    """Whether numbers are identifiers: whole and different, and without gaps or named so.
+
+    Measurements that are all different leave gaps. A few repetitions of a named one are rows of the same case.
+    """
+    if len(numbers) < NUMBERED or (numbers % 1.0).any():
+        return False
+    n_different = len(np.unique(numbers))
+    if n_different == len(numbers) and numbers.max() - numbers.min() < len(numbers):
+        return True
+    named = isinstance(label, str) and IDENTIFIER.search(label) is not None
+    return named and n_different >= DIFFERENT * len(numbers)
 
 
 def is_count(numbers):
-    """Whether whole numbers are likelier under one Poisson distribution than under one normal distribution."""
-    if (numbers % 1.0).any() or numbers.min() < 0.0:
+    """Whether numbers count: whole, with zeros, and likelier under one Poisson distribution than under one normal one.
+
+    Of numbers far from zero both distributions are nearly the same, but the normal one has any spread.
+    """
+    if (numbers % 1.0).any() or numbers.min() != 0.0:
         return False
     mean, variance = numbers.mean(), max(numbers.var(), 1.0 / 12.0)
     poisson = (numbers * np.log(mean) - mean - gammaln(numbers + 1.0)).mean()
@@ -288,9 +324,10 @@ class Scale:
             return cls(0.0, 1.0, LEAST_NOISE)
         limits = ColumnLimits.of(observed[:, None])
         shift, spread = float(limits.middle[0]), limits.spread[0]
-        far = np.flatnonzero(np.abs(values - shift) > FAR * spread)
-        if len(far):
-            warn_of_far(column, values, far, kept)
+        far = np.abs(values - shift) > FAR * spread
+        far = far if far.any() else values == code_of(observed)
+        if far.any():
+            warn_of_far(column, values, np.flatnonzero(far), kept)
         if not np.isfinite(spread):
             shift, spread = observed.mean(), observed.std()
         varies = spread**2 > round_off(shift**2, np.float64)
@@ -299,13 +336,23 @@ class Scale:
         return cls(shift, float(scale), float(np.clip(rounding, LEAST_NOISE * scale**2, MOST_NOISE * scale**2)))
 
 
+def code_of(values):
+    """A repeated value that is farther from all other ones than these are from each other; NaN if there is none."""
+    different, times = np.unique(values, return_counts=True)
+    for code, count, rest in ((different[0], times[0], different[1:]), (different[-1], times[-1], different[:-1])):
+        if count > 1 and len(rest) > MOST_CODED and np.abs(rest - code).min() > rest[-1] - rest[0]:
+            return code
+    return np.nan
+
+
 def warn_of_far(column, values, far, kept):
     """Warn of numbers that are far from the bulk of their column."""
     row = far[0] if kept is None else np.flatnonzero(kept)[far[0]]
+    more = f", as {len(far) - 1} more rows do," if len(far) > 1 else ""
     warn_caller(
-        f"row {row} of X holds {values[far[0]]:g} in column {column.name}, far from the bulk of the column, as "
-        f"{len(far) - 1} more rows do, and may take a component from it; replace codes of missing values by NaN, and "
-        "take logarithms of amounts whose sizes differ much"
+        f"row {row} of X holds {values[far[0]]:g} in column {column.name}, far from the bulk of the column{more} and "
+        "may take a component from it; replace codes of missing values by NaN, and take logarithms of amounts whose "
+        "sizes differ much"
     )
 
 

@@ -220,7 +220,8 @@ class Tables:
         return Mixed(rows.kinds, n * rows.total_of_sample() / mass, params.prior_rows, share)
 
     def columns(self, plug_in, names, shares):  # noqa: ARG002
-        return [part for kind, typical in plug_in.typical() for part in self.schema.said(kind, typical, shares)]
+        masses = np.maximum(plug_in.at.masses, 0.0)
+        return [part for found in plug_in.typical() for part in self.schema.said(*found, masses)]
 
     def sums(self, means, rows):  # noqa: ARG002
         raise ValueError(

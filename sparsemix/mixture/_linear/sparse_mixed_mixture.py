@@ -43,10 +43,10 @@ class SparseMixedMixture(MixtureEstimator):
         - "drop": left out.
 
         Columns that the list does not name are read as with "auto": texts, booleans, categorical types and numbers of
-        only 0 and 1 are categories. Whole numbers are counts if one Poisson distribution describes all of them better
-        than one normal distribution. Other numbers have the kind "diag". If it reads a column so, ``fit`` prints what
-        it took all columns for, unless all are numbers; ``columns=mixture.columns_`` gives the same kinds and prints
-        nothing. Dates, identifiers, names and constant columns are refused by name.
+        only two values are categories. Whole numbers with zeros are counts if one Poisson distribution describes all of
+        them better than one normal distribution. Other numbers have the kind "diag". If it reads a column so, ``fit``
+        prints what it took all columns for, unless all are numbers; ``columns=mixture.columns_`` gives the same kinds
+        and prints nothing. Dates, identifiers, names, numbers as texts and constant columns are refused by name.
     handle_unknown : {"error", "ignore"}, default="error"
         Whether a category that ``fit`` has not seen is an error, or a missing value.
     inference : {"em", "vb"}, default="em"
