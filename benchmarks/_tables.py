@@ -144,7 +144,7 @@ def cell(group, template):
         spread = f" ± {values.std():{form.lstrip('+')}}" if len(values) > 1 else ""
         return f"{mean(values):{form}}{spread}"
 
-    filled = NUMBER.sub(fill, template)
+    filled = NUMBER.sub(fill, template).replace(" ± nan", "")  # of one seed
     return "" if missing else filled
 
 

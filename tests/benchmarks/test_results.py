@@ -110,6 +110,8 @@ def test_cells_are_means_and_deviations_over_seeds():
     columns = [*COLUMNS, "worst = {min scores.nats:.1f}", "MB = {memory:MB}"]
     assert shown(records, columns) == [["SparseLDA", "-8.00 ± 1.00", "-9.0", "3 ± 0"]]
     assert shown(records, ["label", "e = {error scores.nats:.3f}"]) == [["SparseLDA", "0.577"]]
+    one = shown(records[:1], ["label", "nats = {mean scores.nats:.2f} ± {error scores.nats:.3f}"])
+    assert one == [["SparseLDA", "-7.00"]]
     table = _tables.make(records, columns)
     assert table.notes[:2] == ["From ``python benchmarks/topics.py``.", "Means ± standard deviations over 3 seeds."]
     assert "   * - SparseLDA" in _tables.as_rst(table, "Topics")
