@@ -42,8 +42,9 @@ def drawn(n=300):
 
 
 def fitted(n_components, X, **params):
-    """Our mixture of a table, without the line that it prints."""
-    with redirect_stdout(io.StringIO()):
+    """Our mixture of a table, without the line that it prints and warnings of far rows."""
+    with redirect_stdout(io.StringIO()), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
         return SparseMixedMixture(n_components, n_jobs=1, **params).fit(X)
 
 

@@ -138,7 +138,7 @@ def main():
     parser.add_argument("--defaults", action="store_true", help="compare defaults of SparseMixedMixture instead")
     parser.add_argument("--only", default="", help="tables whose name contains this")
     parser.add_argument("--contestants", nargs="+", choices=list(LABELS), default=list(LABELS))
-    parser.add_argument("--budget", type=float, default=30.0, help="CPU seconds of a contestant for a table")
+    parser.add_argument("--budget", type=float, default=20.0, help="CPU seconds of a contestant for a table")
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--quick", action="store_true", help="a drawn table, two seeds")
     options = parser.parse_args()
