@@ -161,11 +161,35 @@ def test_evidence_of_numbers_is_the_integral_over_mean_and_precision():
     assert mixture.lower_bound_ == pytest.approx(wanted, abs=1e-5)
 
 
+@pytest.mark.parametrize("kind", ["diag", "full"])
+def test_expected_log_densities_are_means_over_the_posterior(kind):
+    """VB: the table of weights against draws of means and precisions from the posterior of three rows."""
+    X = np.array([[1.0, 0.3], [2.5, -1.0], [4.0, 0.5]])
+    mixture = SparseMixedMixture(1, columns=[(kind, [0, 1])], inference="vb", reg_covar=0.0).fit(X)
+    family, stats_ = mixture._fitted.model.family, mixture._fitted.stats
+    kappa, rows, mean, scale = family.kinds[0].posterior(family.priors[0], stats_["first"])
+    rng, d = np.random.default_rng(0), mean.shape[2]
+    wanted, z = 0.0, (X - family.kinds[0].shift.reshape(1, -1)) / family.kinds[0].scale.reshape(1, -1)
+    for g in range(mean.shape[1]):
+        precisions = stats.wishart.rvs(rows[0, g] + d + 1.0, np.linalg.inv(scale[0, g]), size=40_000, random_state=rng)
+        precisions = precisions.reshape(-1, d, d)
+        roots = np.linalg.cholesky(np.linalg.inv(precisions) / kappa[0, g])
+        means = mean[0, g] + np.einsum("nde,ne->nd", roots, rng.standard_normal((len(roots), d)))
+        apart = z[:, None, g * d : (g + 1) * d] - means
+        squares = np.einsum("xnd,nde,xne->xn", apart, precisions, apart)
+        logs = 0.5 * (np.linalg.slogdet(precisions)[1] - d * np.log(2.0 * np.pi) - squares)
+        wanted = wanted + logs.mean(axis=1) - np.log(family.kinds[0].scale[g]).sum()
+    rows_read = mixture._recipe().exact_rows(mixture._fitted, X)
+    table = mixture._fitted.expected.table(np.zeros(1), np.float64)
+    found = table.weights(rows_read.read(slice(0, 3)), np.empty((3, 1)))[:, 0]
+    np.testing.assert_allclose(found, wanted, atol=0.03)
+
+
 def test_evidence_of_counts_and_categories_is_a_chain_of_predictions():
     frame = pd.DataFrame({"g": [0, 3, 1, 7, 2], "e": list("xyxxz")})
     kinds = [("poisson", ["g"]), ("categorical", ["e"])]
-    mixture = SparseMixedMixture(1, columns=kinds, inference="vb", prior_rows=2.0).fit(frame)
-    gamma, dirichlet = mean_prior(frame["g"]), np.array([3 + 1 / 3, 1 + 1 / 3, 1 + 1 / 3]) / 6.0 * 2.0
+    mixture = SparseMixedMixture(1, columns=kinds, inference="vb", prior_rows=3.0).fit(frame)
+    gamma, dirichlet = mean_prior(frame["g"]), np.array([3 + 1 / 3, 1 + 1 / 3, 1 + 1 / 3]) / 6.0 * 3.0
     wanted, (shape, rate), codes = 0.0, gamma, frame["e"].map({"x": 0, "y": 1, "z": 2})
     for count, code in zip(frame["g"], codes, strict=True):
         wanted += stats.nbinom.logpmf(count, shape, rate / (rate + 1.0)) + np.log(dirichlet[code] / dirichlet.sum())
@@ -174,7 +198,7 @@ def test_evidence_of_counts_and_categories_is_a_chain_of_predictions():
     assert mixture.lower_bound_ == pytest.approx(wanted, rel=1e-9)
 
 
-def mean_prior(counts, rows=2.0):
+def mean_prior(counts, rows=3.0):
     """Shape and rate of the Gamma prior."""
     return rows * counts.mean(), rows
 
