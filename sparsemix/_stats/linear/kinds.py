@@ -37,12 +37,12 @@ FAR, COUNTED = 30.0, 2.0
 class Normals:
     """G groups of d columns with a normal distribution each; all arguments have the shape (G, d).
 
-    ``noise`` are variances of rounding: a value stands for values around it, whose expected square is larger by this.
-    So no component is narrower.
+    ``rounding`` are variances: a value stands for values around it, whose expected square is larger by this. So no
+    component is narrower.
     """
 
-    def __init__(self, columns, shift, scale, noise):
-        self.columns, self.shift, self.scale, self.noise = columns, shift, scale, noise
+    def __init__(self, columns, shift, scale, rounding):
+        self.columns, self.shift, self.scale, self.rounding = columns, shift, scale, rounding
         self.size = d = columns.shape[1]
         self.lower = np.tril_indices(d)
         self.block = 1 + d + len(self.lower[0])  # statistics of a group
@@ -105,11 +105,11 @@ class Normals:
         scale = second - kappa[..., None, None] * mean[..., :, None] * mean[..., None, :]
         scale += kappa0 * mean0[:, :, None] * mean0[:, None, :]
         at = np.arange(self.size)
-        least = prior["scale"] + self.noise * count[..., None]
+        least = prior["scale"] + self.rounding * count[..., None]
         scale[..., at, at] = np.maximum(scale[..., at, at], 0.0) + least  # but for round-off
         return kappa, prior["rows"] + count, mean, scale
 
-    def natural(self, prior, sums, entropic, noise=1.0):
+    def natural(self, prior, sums, entropic, rounded=True):
         """Weights of T, (K, width)."""
         kappa, rows, mean, scale = self.posterior(prior, sums)
         d = self.size
@@ -120,18 +120,19 @@ class Normals:
             log_det += digamma(0.5 * (nu[..., None] - np.arange(d))).sum(axis=-1) + d * (np.log(2.0) - np.log(nu))
         linear = np.einsum("kgde,kge->kgd", precisions, mean)
         constant = 0.5 * (log_det - np.einsum("kgd,kgd->kg", linear, mean)) - self._units
-        constant -= 0.5 * noise * np.einsum("kgdd,gd->kg", precisions, self.noise)
+        if rounded:
+            constant -= 0.5 * np.einsum("kgdd,gd->kg", precisions, self.rounding)
         return self._natural(constant - (0.5 * d / kappa if entropic else 0.0), linear, precisions)
 
     def plug_in(self, prior, sums):
         """Weights of T at the posterior means, which are the modes; the density of values as they are."""
-        return self.natural(prior, sums, entropic=False, noise=0.0)
+        return self.natural(prior, sums, entropic=False, rounded=False)
 
     def typical(self, prior, sums):
         """Means and variances (K, columns) of the columns in their units, without rounding."""
         _, rows, mean, scale = self.posterior(prior, sums)
         variances = np.einsum("kgdd->kgd", scale) / np.maximum(rows, 1e-300)[..., None]
-        variances = self.scale**2 * np.maximum(variances - self.noise, 0.0)
+        variances = self.scale**2 * np.maximum(variances - self.rounding, 0.0)
         return tuple(part.reshape(len(sums), -1) for part in (self.shift + self.scale * mean, variances))
 
     def known(self, sums):

@@ -41,7 +41,7 @@ KINDS = {
 MOST_CODED = 2
 DROP = "drop"  # the name of columns that are left out
 # Variances of rounding, relative to that of a column: at least, and at most.
-LEAST_NOISE, MOST_NOISE = 1e-6, 1.0 / 3.0
+LEAST_ROUNDING, MOST_ROUNDING = 1e-6, 1.0 / 3.0
 # Texts with fewer rows for each value are names, texts or identifiers.
 ROWS_PER_LEVEL = 5.0
 # Least number of rows that show an identifier, least share of different values of a column that is named as one, and
@@ -108,9 +108,9 @@ class Columns:
         if codes is None:
             return np.zeros(places.shape), np.ones(places.shape), np.zeros(places.shape)
         scales = [Scale.of(self.columns[j], codes[:, j], kept) for j in places.ravel()]
-        shift, scale, noise = np.array([[each.shift, each.scale, each.noise] for each in scales]).T
-        noise = noise if reg_covar is None else np.full(len(noise), reg_covar)
-        return [each.reshape(places.shape) for each in (shift, scale, noise / scale**2)]
+        shift, scale, rounding = np.array([[each.shift, each.scale, each.rounding] for each in scales]).T
+        rounding = rounding if reg_covar is None else np.full(len(rounding), reg_covar)
+        return [each.reshape(places.shape) for each in (shift, scale, rounding / scale**2)]
 
     def _of(self, kind):
         """Numbers of the columns of a kind."""
@@ -289,7 +289,7 @@ def is_count(numbers):
 
 
 def learned(column, values):
-    """A column with what its values determine: levels, or shift, scale and variance of rounding."""
+    """A column with its levels; raises for values that its kind does not have."""
     if column.of.most_levels:
         found = levelled(values)
         levels = found.levels
@@ -308,20 +308,20 @@ def learned(column, values):
 
 @dataclass(frozen=True)
 class Scale:
-    """Numbers of a column are read relative to ``shift``, in units of ``scale``, a power of two; ``noise`` is their
-    variance of rounding.
+    """Numbers of a column are read relative to ``shift``, in units of ``scale``, a power of two; ``rounding`` is a
+    variance.
     """
 
     shift: float
     scale: float
-    noise: float
+    rounding: float
 
     @classmethod
     def of(cls, column, values, kept):
         """From median and spread, on which outliers have no influence."""
         observed = values[~np.isnan(values)].astype(np.float64)
         if not len(observed):
-            return cls(0.0, 1.0, LEAST_NOISE)
+            return cls(0.0, 1.0, LEAST_ROUNDING)
         limits = ColumnLimits.of(observed[:, None])
         shift, spread = float(limits.middle[0]), limits.spread[0]
         far = np.abs(values - shift) > FAR * spread
@@ -333,7 +333,7 @@ class Scale:
         varies = spread**2 > round_off(shift**2, np.float64)
         scale = 2.0 ** np.round(np.log2(spread)) if varies else max(1.0, abs(shift))
         rounding = float(rounding_steps(observed[:, None])[0]) ** 2 / 12.0
-        return cls(shift, float(scale), float(np.clip(rounding, LEAST_NOISE * scale**2, MOST_NOISE * scale**2)))
+        return cls(shift, float(scale), float(np.clip(rounding, LEAST_ROUNDING * scale**2, MOST_ROUNDING * scale**2)))
 
 
 def code_of(values):
