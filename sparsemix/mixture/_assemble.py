@@ -374,8 +374,8 @@ def warn_of_flags(limits, params):
     if 1 < len(flags) < len(limits.flags):
         warn_caller(
             f"columns {listed(flags, params)} of X hold two values each (flags or one-hot codes), and "
-            "Gaussian components may follow them rather than the measurements; leave such columns out unless you want "
-            "this",
+            "Gaussian components may follow them rather than the measurements; SparseMixedMixture takes numbers and "
+            "categories",
         )
 
 

@@ -11,7 +11,7 @@ from sparsemix._estimator.summary.columns import Numbers, Shares
 from sparsemix._stats.linear import Bernoulli, Mixed, Multinomial, VonMisesFisher
 from sparsemix._stats.linear.von_mises_fisher import coordinate_moments
 from sparsemix._warnings import warn_caller
-from sparsemix.mixture._linear import _columns, _table
+from sparsemix.mixture._linear._reading import read
 from sparsemix.mixture._linear._rows import (
     BinaryRows,
     MixedRows,
@@ -22,6 +22,7 @@ from sparsemix.mixture._linear._rows import (
     check_directions,
     check_zeros,
 )
+from sparsemix.mixture._linear._table import columns_of
 
 # Weight of the prior of separate concentrations, in rows: its mean resultant length is that of all rows.
 PRIOR_ROWS = 1.0
@@ -188,8 +189,8 @@ class Tables:
 
     def check(self, estimator, X, reset):
         params = estimator._params
-        raw = _table.columns_of(estimator, X, reset)
-        schema = _columns.read(raw, params.columns) if reset else self.schema
+        raw = columns_of(estimator, X, reset)
+        schema = read(raw, params.columns) if reset else self.schema
         codes = schema.codes(raw, params.handle_unknown)
         if reset:
             estimator._schema = schema
