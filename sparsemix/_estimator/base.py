@@ -1,5 +1,6 @@
 """Pickles with a version stamp, and calls that leave a fitted model unchanged if they fail."""
 
+import inspect
 from contextlib import contextmanager
 from functools import cache, wraps
 
@@ -97,6 +98,8 @@ class SparsemixEstimator(CallbackSupportMixin, BaseEstimator):
             super().__setstate__({name: loaded(value) for name, value in state.items()})
             if sorted(state) != names:
                 raise LookupError("saved attributes are missing")
+            for name, parameter in inspect.signature(type(self)).parameters.items():
+                vars(self).setdefault(name, parameter.default)  # it came with a later version
             self._check_loaded()
         except (AttributeError, ImportError, LookupError, TypeError) as error:  # a part is missing or wrong
             raise ValueError(

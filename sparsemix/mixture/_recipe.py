@@ -223,8 +223,12 @@ class GaussianRecipe:
         return fitted.reading(rows), rows
 
     def columns(self, fitted, names, shares):
-        gaussians = fitted.plug_in
-        return [Numbers.of_moments(names, fitted.in_data_coordinates(gaussians.means), gaussians.variances(), shares)]
+        gaussians, model = fitted.plug_in, fitted.model
+        known = np.nan if model.observation.missing else 1.0
+        means = fitted.in_data_coordinates(gaussians.means)
+        found = Numbers.of_moments(names, means, gaussians.variances(), shares, known)
+        one = " The mixture has one deviation for all columns." if model.family.shape.one_variance else ""
+        return [replace(found, note=found.note + one)]
 
     # -- over blocks
 

@@ -115,3 +115,13 @@ def test_k_means_starts_call_no_estimator_of_scikit_learn(init_params):
     SparseGaussianMixture(3, init_params=init_params, random_state=0).fit(row_cases.CLOUDS)
     with pytest.raises(AssertionError, match="a fit calls KMeans"):
         KMeans(2).fit(row_cases.CLOUDS)
+
+
+def test_a_parameter_that_came_later_has_its_default():
+    est = SparseGaussianMixture(2, max_iter=1, random_state=0).fit(np.random.default_rng(0).normal(size=(20, 2)))
+    state = est.__getstate__()
+    del state["dense_output"]
+    state["_sparsemix_names"] = sorted(set(state["_sparsemix_names"]) - {"dense_output"})
+    old = SparseGaussianMixture.__new__(SparseGaussianMixture)
+    old.__setstate__(state)
+    assert old.get_params() == est.get_params()

@@ -11,6 +11,7 @@ from sparsemix import (
     MixtureRegressor,
     SparseBernoulliMixture,
     SparseGaussianMixture,
+    SparseMixedMixture,
     SparseMultinomialMixture,
     SparseVonMisesFisherMixture,
     StreamingNGGPMixture,
@@ -265,6 +266,24 @@ def test_the_frame_mixes_kinds_of_columns():
     overall = 0.99 * 2 / 3 + 0.01 / 3  # of the rows that have a colour
     np.testing.assert_allclose(frame["overall_probability"].to_numpy()[[0, 3]], [overall, 1.0 - overall])
     assert frame["known"].tolist() == [1.0, 1.0, 1.0, 0.5, 1.0, 1.0]
+
+
+def test_known_shares_are_those_of_the_data_or_not_stated():
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    X = (rng.random((400, 3)) < np.repeat([[0.1], [0.9]], 200, axis=0)).astype(float)
+    X[::2, 0] = np.nan
+    flags = SparseBernoulliMixture(2, random_state=0).fit(X)
+    known = flags.summary().frame().set_index("column").loc["column 0", "known"]
+    assert known.to_numpy() == pytest.approx(0.5, abs=0.02)
+    assert ", known in 5" in repr(flags.summary())
+    rows = np.where(rng.random((400, 2)) < 0.3, np.nan, rng.normal(size=(400, 2)))
+    frame = SparseGaussianMixture(2, random_state=0).fit(rows).summary().frame()
+    assert frame["known"].isna().all()
+    assert frame["information"].notna().all()
+    words = pd.DataFrame({"a": [1.0, np.nan] * 50, "b": [2.0, np.nan] * 50})
+    mixed = SparseMixedMixture(1, columns=[("multinomial", ["a", "b"])]).fit(words)
+    assert mixed.summary().frame()["known"].isna().all()
 
 
 def test_information_counts_for_the_rows_with_a_value_and_above_chance():

@@ -243,9 +243,9 @@ def test_useless_columns_are_named_with_the_remedy():
         "x": np.random.default_rng(0).normal(size=50),
     })  # fmt: skip
     wanted = (
-        r"'id' \(identifiers\); 'when' \(dates; make them numbers, such as days\); 'name' \(names, texts or "
-        r"identifiers: less than 5 rows for a value\); 'same' \(constant\); 'empty' \(without a value\); leave them "
-        r"out by columns=\[\('drop', \['id', 'when', 'name', 'same', 'empty'\]\)\]"
+        r"'id' \(different whole numbers: identifiers, ranks or years\); 'when' \(dates; make them numbers, such as "
+        r"days\); 'name' \(names, texts or identifiers: less than 5 rows for a value\); 'same' \(constant\); 'empty' "
+        r"\(without a value\); leave them out by columns=\[\('drop', \['id', 'when', 'name', 'same', 'empty'\]\)\]"
     )
     with pytest.raises(ValueError, match=wanted):
         SparseMixedMixture(2).fit(frame)
@@ -257,9 +257,10 @@ def test_useless_columns_are_named_with_the_remedy():
 
 RNG, N = np.random.default_rng(0), 1000
 REFUSED = {
-    "nr": (RNG.permutation(100_000)[:N], "identifiers"),
-    "customerId": (np.append(RNG.permutation(100_000)[: N - 1], 5), "identifiers"),
-    "in random order": (RNG.permutation(N) + 5, "identifiers"),
+    "nr": (RNG.permutation(100_000)[:N], "different whole numbers"),
+    "customerId": (np.append(RNG.permutation(100_000)[: N - 1], 5), "different whole numbers"),
+    "in random order": (RNG.permutation(N) + 5, "different whole numbers"),
+    "id": (RNG.integers(0, 300, N), "different whole numbers"),
     "day": (RNG.choice([f"2020-0{i}-1{i}" for i in range(1, 8)], N), "dates"),
     "ymd": (RNG.choice([20200101, 20210531, 19990704], N), "dates"),
     "ages": (RNG.integers(18, 80, N).astype(str), "numbers as texts"),
@@ -300,6 +301,20 @@ def test_codes_of_missing_values_have_a_warning(code):
     with pytest.warns(UserWarning, match=rf"holds {code} in column 'c', far from .* replace codes of missing") as found:
         SparseMixedMixture(2, max_iter=0).fit(pd.DataFrame({"c": values, "x": RNG.normal(size=N)}))
     assert found[0].filename == __file__
+
+
+def test_a_value_of_many_rows_is_no_code():
+    highway = np.where(RNG.random(N) < 0.26, 24, RNG.integers(1, 9, N))
+    SparseMixedMixture(2, max_iter=0).fit(pd.DataFrame({"rad": highway, "x": RNG.normal(size=N)}))
+
+
+def test_spreads_of_a_summary_are_those_of_values():
+    """And not those of the prior, which has a row of its own."""
+    noise = np.random.default_rng(0).normal(size=300)
+    frame = pd.DataFrame({"x": np.repeat([0.0, 50.0, 90.0], 100) + np.repeat([0, 1, 1], 100) * noise})
+    rows = SparseMixedMixture(3, random_state=0).fit(frame).summary().frame().sort_values("typical")
+    assert rows["spread"].iloc[0] == pytest.approx(0.0, abs=1e-6)
+    assert rows["spread"].iloc[1] == pytest.approx(frame["x"][100:200].std(ddof=0), rel=1e-6)
 
 
 def test_unknown_categories(capsys):

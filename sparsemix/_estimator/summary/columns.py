@@ -6,7 +6,8 @@ kind by arrays, since words may be many. Each has
 
 - ``names``: names of its D columns, or None if they have none;
 - ``information`` (K, D);
-- ``known``: share of the rows of a cluster that have a value, (K, D) or 1; information counts for these rows alone;
+- ``known``: share of the rows of a cluster that have a value, (K, D) or one number; information counts for these rows
+  alone. NaN if the mixture does not know it;
 - ``cells(k, j)``: column j in cluster k, in all rows, and the difference, as texts;
 - ``table()``: arrays by the names of ``CELLS`` that can be broadcast to (K, D);
 - ``note``: how to read the cells.
@@ -39,7 +40,7 @@ class Numbers:
     overall_spread: np.ndarray  # (D,)
     information: np.ndarray  # (K, D)
     known: np.ndarray | float = 1.0
-    note = "a ± b: mean and standard deviation."
+    note: str = "a ± b: mean and standard deviation."
 
     @classmethod
     def of_moments(cls, names, means, variances, shares, known=1.0):
@@ -94,21 +95,22 @@ class Shares:
     overall: np.ndarray  # (D,)
     information: np.ndarray  # (K, D)
     note: str
-    known = 1.0
+    known: np.ndarray | float = 1.0
 
     @classmethod
-    def of_flags(cls, names, probabilities, shares):
+    def of_flags(cls, names, probabilities, shares, known=1.0):
         """Flags with these probabilities of yes (K, D) in clusters with these shares (K,) of the rows."""
         overall = shares @ probabilities
         information = rel_entr(probabilities, overall) + rel_entr(1.0 - probabilities, 1.0 - overall)
-        return cls(names, probabilities, overall, information, "Percent: share of the rows that have the column.")
+        note = "Percent: share of the rows that have the column."
+        return cls(names, probabilities, overall, information, note, known)
 
     @classmethod
-    def of_words(cls, names, proportions, shares):
+    def of_words(cls, names, proportions, shares, known=1.0):
         """Words with these proportions (K, D); information is a word's term of the divergence of all words."""
         overall = shares @ proportions
         note = "Percent: share of the words of a row."
-        return cls(names, proportions, overall, rel_entr(proportions, overall), note)
+        return cls(names, proportions, overall, rel_entr(proportions, overall), note, known)
 
     def cells(self, k, j):
         """See the module."""
@@ -188,5 +190,5 @@ def shown(level):
 
 def known_shares(shares, known, shape):
     """Shares (K, D) of the clusters among the rows that have a value."""
-    shares = np.broadcast_to(shares[:, None] * known, shape)
+    shares = np.broadcast_to(shares[:, None] * np.nan_to_num(known, nan=1.0), shape)
     return shares / np.maximum(shares.sum(axis=0), 1e-300)

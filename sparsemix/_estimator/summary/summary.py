@@ -90,11 +90,11 @@ class Summary:
         -------
         frame : pandas.DataFrame
             "cluster", "share" (of all rows), "size" (number of rows), "column", "typical", "spread", "probability",
-            "overall", "overall_spread", "overall_probability", "known" (share of the cluster's rows with a value),
-            "information" (of these rows). For numbers, the mean and the standard deviation in the cluster, and both in
-            all rows. For flags and words, the probability. For categories the most probable level in the cluster with
-            its probability there and in all rows, and the most probable level in all rows. Larger clusters come first,
-            within them columns with more information times "known".
+            "overall", "overall_spread", "overall_probability", "known" (share of the cluster's rows with a value, NaN
+            if the mixture does not know it), "information" (of these rows). For numbers, the mean and the standard
+            deviation in the cluster, and both in all rows. For flags and words, the probability. For categories the
+            most probable level in the cluster with its probability there and in all rows, and the most probable level
+            in all rows. Larger clusters come first, within them columns with more information times "known".
 
         Raises
         ------
@@ -180,7 +180,9 @@ class Summary:
     def _information(self, clusters=None):
         """Information by which columns are in order, (number of clusters, n_columns)."""
         clusters = self.clusters if clusters is None else clusters
-        return np.hstack([(part.information * part.known)[clusters] for part in self.columns])
+        return np.hstack([
+            (part.information * np.nan_to_num(part.known, nan=1.0))[clusters] for part in self.columns
+        ])  # fmt: skip
 
     def _joined(self, tables):
         """Arrays of all kinds for the clusters in their order, side by side."""

@@ -129,11 +129,12 @@ class Normals:
         return self.natural(prior, sums, entropic=False, rounded=False)
 
     def typical(self, prior, sums):
-        """Means and variances (K, columns) of the columns in their units, without rounding."""
-        _, rows, mean, scale = self.posterior(prior, sums)
-        variances = np.einsum("kgdd->kgd", scale) / np.maximum(rows, 1e-300)[..., None]
-        variances = self.scale**2 * np.maximum(variances - self.rounding, 0.0)
-        return tuple(part.reshape(len(sums), -1) for part in (self.shift + self.scale * mean, variances))
+        """Means of the columns and variances of their values, (K, columns) in their units."""
+        mean, (count, first, second) = self.posterior(prior, sums)[2], self._parts(sums)
+        count = np.maximum(count, 1e-300)[..., None]
+        variances = np.maximum(np.einsum("kgdd->kgd", second) / count - (first / count) ** 2, 0.0)
+        parts = self.shift + self.scale * mean, self.scale**2 * variances
+        return tuple(part.reshape(len(sums), -1) for part in parts)
 
     def known(self, sums):
         """Mass of the rows with a value, (K, columns)."""
@@ -261,6 +262,10 @@ class Shares(Levels):
         """See Normals."""
         x = X[:, self.columns]
         values[...], places[...] = np.where(x == 0.0, np.nan, x), np.arange(self.width)
+
+    def known(self, sums):
+        """See Normals; words do not say in how many rows they are."""
+        return np.full((len(sums), len(self.columns)), np.nan)
 
 
 class Counts:

@@ -34,8 +34,8 @@ KINDS = {
     "poisson": Kind("counts", counts=True),
     "multinomial": Kind("shares of counts", counts=True, instead="poisson"),
 }
-# A code of missing values is apart from more different values than this.
-MOST_CODED = 2
+# A code of missing values is apart from more different values than this, and this is the share of many rows.
+MOST_CODED, MANY = 2, 0.1
 DROP = "drop"  # the name of columns that are left out
 # Variances of rounding, relative to that of a column: at least, and at most.
 LEAST_ROUNDING, MOST_ROUNDING = 1e-6, 1.0 / 3.0
@@ -137,7 +137,7 @@ class Columns:
             make = summaries.Numbers.of_rates if isinstance(kind, Counts) else summaries.Numbers.of_moments
             return [make(names, *typical, shares, known)]
         if isinstance(kind, Shares):
-            return [summaries.Shares.of_words(names, typical, shares)]
+            return [summaries.Shares.of_words(names, typical, shares, known)]
         parts = np.split(typical, kind.starts[1:], axis=1)
         levels = [self.columns[j].levels for j in kind.columns]
         return [
@@ -194,10 +194,15 @@ class Scale:
 
 
 def code_of(values):
-    """A repeated value that is farther from all other ones than these are from each other; NaN if there is none."""
+    """A repeated value that is farther from all other ones than these are from each other; NaN if there is none.
+
+    A value of many rows is a code only if it is negative, as no other one is, or has nines as its only digits.
+    """
     different, times = np.unique(values, return_counts=True)
     for code, count, rest in ((different[0], times[0], different[1:]), (different[-1], times[-1], different[:-1])):
-        if count > 1 and len(rest) > MOST_CODED and np.abs(rest - code).min() > rest[-1] - rest[0]:
+        apart = count > 1 and len(rest) > MOST_CODED and np.abs(rest - code).min() > rest[-1] - rest[0]
+        usual = apart and (set(f"{abs(code):g}") == {"9"} or code < 0.0 <= rest[0])
+        if usual or (apart and count < MANY * len(values)):
             return code
     return np.nan
 

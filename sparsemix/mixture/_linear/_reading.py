@@ -91,7 +91,7 @@ def kind_of(label, values):
         return "categorical", None
     numbers = observed.astype(np.float64)
     if is_numbered(label, numbers):
-        return None, "identifiers"
+        return None, "different whole numbers: identifiers, ranks or years"
     return ("poisson" if is_count(numbers) else "diag"), None
 
 
@@ -109,7 +109,7 @@ def are_dates(values, levels):
 
 
 def is_numbered(label, numbers):
-    """Whether numbers are identifiers: whole and different, and without gaps or named so.
+    """Whether numbers are identifiers: whole and different, and without gaps or named so; or named "id".
 
     Measurements that are all different leave gaps. A few repetitions of a named one are rows of the same case.
     """
@@ -118,8 +118,9 @@ def is_numbered(label, numbers):
     n_different = len(np.unique(numbers))
     if n_different == len(numbers) and numbers.max() - numbers.min() < len(numbers):
         return True
-    named = isinstance(label, str) and IDENTIFIER.search(label) is not None
-    return named and n_different >= DIFFERENT * len(numbers)
+    if not isinstance(label, str) or IDENTIFIER.search(label) is None:
+        return False
+    return label.lower() == "id" or n_different >= DIFFERENT * len(numbers)
 
 
 def is_count(numbers):

@@ -179,7 +179,10 @@ class Flags:
         return means
 
     def columns(self, plug_in, names, shares):
-        return [Shares.of_flags(names, plug_in.counts.means, shares)]
+        counts, known = plug_in.counts, 1.0
+        if counts.lost is not None:
+            known = np.clip(1.0 - counts.lost / np.maximum(counts.rows, 1e-300)[:, None], 0.0, 1.0)
+        return [Shares.of_flags(names, counts.means, shares, known)]
 
 @dataclass(frozen=True)
 class Tables:
