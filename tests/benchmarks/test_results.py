@@ -159,7 +159,7 @@ def test_committed_results_keep_to_the_schema_and_are_not_there_twice():
 
 def test_pages_and_results_agree():
     """Each file of results has a table, and no column of a table is empty, as it would be with a wrong name."""
-    pages = {path.name: path.read_text(encoding="utf-8") for path in BENCHMARKS.parent.glob("doc/**/*.rst")}
+    pages = {str(path): path.read_text(encoding="utf-8") for path in BENCHMARKS.parent.glob("doc/**/*.rst")}
     asked = [(page, *found) for page, text in pages.items() for found in DIRECTIVE.findall(text)]
     for page, name, body in asked:
         table = _tables.make(_results.read(name), [line for line in body.splitlines() if line.strip()[:1] != ":"])
