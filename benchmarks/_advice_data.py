@@ -84,6 +84,13 @@ def overlapping_blobs(seed):
     return halves(make_blobs(3000, 5, centers=20, cluster_std=3.0, random_state=seed)[0], seed, 2000, 1000)
 
 
+def blobs_with_flags(seed):
+    """Overlapping clusters, and a category of two values that says something of them."""
+    X, y = make_blobs(3000, 5, centers=20, cluster_std=3.0, random_state=seed)
+    flags = (y % 2 == 0) ^ (np.random.default_rng(seed).random(3000) < 0.2)
+    return halves(np.column_stack([X, flags]), seed, 2000, 1000)
+
+
 def blobs(seed, n_train=2000):
     """Twenty clusters of different volume, some of which overlap."""
     spreads = np.random.default_rng(seed).gamma(2.0, 1.0, 20) + 0.2

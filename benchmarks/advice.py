@@ -44,6 +44,7 @@ COUNTS, CHAIN = {"likelihood": "multinomial"}, {"max_iter": 20}
 MIXTURES = {
     "SparseGaussianMixture": "overlapping_blobs", "SparseVonMisesFisherMixture": "directions",
     "SparseMultinomialMixture": "fewer_docstrings", "SparseBernoulliMixture": "dark_pixels",
+    "SparseMixedMixture": "blobs_with_flags",
 }  # fmt: skip
 ROWS = [
     # topics

@@ -55,9 +55,8 @@ TASKS = {
         "SparseBernoulliMixture(60, random_state=0)",
     ),
     "SparseMixedMixture": (
-        f"{ROWS}; A, B = (np.column_stack([each, np.rint(each[:, 0]) % 5]) for each in (A, B))",
-        "SparseMixedMixture(60, columns=[('diag', range(A.shape[1] - 1)), ('categorical', [A.shape[1] - 1])], "
-        "random_state=0)",
+        f"{ROWS}; A, B = (np.column_stack([each, each[:, 0] > 0]) for each in (A, B))",
+        "SparseMixedMixture(60, random_state=0)",
     ),
     "SparseMultinomialMixture": (DOCUMENTS, "SparseMultinomialMixture(60, random_state=0)"),
     "StreamingNGGPMixture": (ROWS, "StreamingNGGPMixture(random_state=0)"),

@@ -17,7 +17,7 @@ FAR = {
     "degrees_of_freedom_prior": (20.0, 7.0), "discount": (0.6, 0.0), "doc_topic_prior": (3.0, 0.01),
     "input_topic_prior": (3.0, 0.01), "likelihood": ("full", "diag"), "max_components": (2, 3),
     "mean_precision_prior": (5.0, 0.001), "mean_prior": ([9.0, -9.0],), "new_cluster_threshold": (0.9, 0.5, 0.01),
-    "n_components": (2,), "n_nonzero": (1, 2, None), "n_words": (40,), "reg_covar": (0.5, 0.01), "tilt": (0.0, 5.0),
+    "n_components": (2,), "n_nonzero": (1, 2, None), "n_words": (40,), "prior_rows": (50.0, 0.01), "reg_covar": (0.5, 0.01), "tilt": (0.0, 5.0),
     "topic_word_prior": (3.0, 0.01), "weight_concentration_prior": (50.0, np.inf),
     "weight_concentration_prior_type": ("dirichlet_process", "dirichlet_distribution"), "window": (1, 4),
     "word_prior": (3.0, 0.01),
@@ -39,7 +39,8 @@ COMPUTES = {
     "half_life": "acts from merge_every rows on", "prune_threshold": "acts from merge_every rows on",
     "merge_every": "more rows than the tests have", "warm_start": "acts in a second fit",
     "burn_in": LENGTH, "thin": LENGTH, "n_jobs": "changes no bit", "verbose": "prints", "random_state": "the seed",
-    "dense_output": "the form of what transform returns",
+    "dense_output": "the form of what transform returns", "columns": "kinds of columns that auto may read too",
+    "handle_unknown": "rows of the tests have no new category",
 }  # fmt: skip
 
 

@@ -26,7 +26,7 @@ class SparseMixedMixture(MixtureEstimator):
     Parameters
     ----------
     n_components : int, default=1
-        Number of components K.
+        Number of components K. ``bic``, or the ``score`` of held-out rows, compares several.
     n_nonzero : int or None, default=4
         Maximum number L of non-zero responsibilities of a row. 1 is hard assignment; None, or K and more, is dense.
         Raise it while the held-out ``score`` increases; lower it to save time.
