@@ -460,7 +460,13 @@ def with_weights(cases=CASES):
 
 def of_any_length(cases):
     """Those whose first epochs are the same however many are asked for: averages are over the last ones."""
-    return [case for case in cases if not case.makes_one_epoch and not getattr(case.estimator, "n_averaged_iter", None)]
+    cases = [case for case in cases if not case.makes_one_epoch and not getattr(case.estimator, "n_averaged_iter", None)]
+    return [without_averages(case) if getattr(case.estimator, "batch_size", None) == 1 else case for case in cases]
+
+
+def without_averages(case):
+    """A case of many steps in an epoch, of which two epochs would average the last ones."""
+    return replace(case, estimator=clone(case.estimator).set_params(n_averaged_iter=0))
 
 
 def with_warm_start():

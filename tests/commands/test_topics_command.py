@@ -430,7 +430,7 @@ def test_an_earlier_run_is_kept_unless_forced(tmp_path, capsys, texts):
     (_conclusion, "effects_of", ("effects.csv",)), (_conclusion, "effect_rows", ("effects.csv",)),
     (_conclusion, "tell_effects", ()), ("report", "groups", ("by_group.csv",)), ("report", "effects", ()),
     ("report", "names", ("topics.csv", "documents.csv", "report.html", "by_group.csv")),
-    (Report, "html", ("report.html",)), (Report, "table", ("topics.csv",)),
+    (Report, "html", ("report.html",)), (_conclusion, "rows_of_report", ("topics.csv",)),
 ])  # fmt: skip
 def test_a_part_that_fails_after_the_fit_costs_no_other_part(tmp_path, monkeypatch, capsys, texts, module, name, files):
     pytest.importorskip("formulaic")
