@@ -460,7 +460,8 @@ def with_weights(cases=CASES):
 
 def of_any_length(cases):
     """Those whose first epochs are the same however many are asked for: averages are over the last ones."""
-    cases = [case for case in cases if not case.makes_one_epoch and not getattr(case.estimator, "n_averaged_iter", None)]
+    cases = [case for case in cases if not getattr(case.estimator, "n_averaged_iter", None)]
+    cases = [case for case in cases if not case.makes_one_epoch]
     return [without_averages(case) if getattr(case.estimator, "batch_size", None) == 1 else case for case in cases]
 
 
