@@ -145,10 +145,10 @@ def described(value):
         return repr(value)
     if isinstance(value, dict):
         return repr({name: described(each) for name, each in value.items()})
-    if isinstance(value, list) and any(isinstance(each, tuple | list) and each[:1] and isinstance(each[0], str)
-                                       for each in value):  # kinds of columns  # fmt: skip
+    try:
+        array = value if sparse.issparse(value) else np.asarray(value)
+    except ValueError:  # lists of different lengths, such as columns of several kinds
         return repr(value)
-    array = value if sparse.issparse(value) else np.asarray(value)
     return repr(value) if array.dtype.hasobject else repr(fingerprint(array))
 
 

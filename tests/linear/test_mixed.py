@@ -309,7 +309,7 @@ def test_a_value_of_many_rows_is_no_code():
 
 
 def test_spreads_of_a_summary_are_those_of_values():
-    """And not those of the prior, which has a row of its own."""
+    """The variance of the prior does not enter them."""
     noise = np.random.default_rng(0).normal(size=300)
     frame = pd.DataFrame({"x": np.repeat([0.0, 50.0, 90.0], 100) + np.repeat([0, 1, 1], 100) * noise})
     rows = SparseMixedMixture(3, random_state=0).fit(frame).summary().frame().sort_values("typical")

@@ -37,8 +37,8 @@ FAR, COUNTED = 30.0, 2.0
 class Normals:
     """G groups of d columns with a normal distribution each; all arguments have the shape (G, d).
 
-    ``rounding`` are variances: a value stands for values around it, whose expected square is larger by this. So no
-    component is narrower.
+    ``rounding`` are variances of rounding errors, which the expected square of a value includes. No component has a
+    smaller variance.
     """
 
     def __init__(self, columns, shift, scale, rounding):

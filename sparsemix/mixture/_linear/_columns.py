@@ -9,7 +9,7 @@ from sparsemix._estimator.input import forms
 from sparsemix._estimator.input.checks import largest_value
 from sparsemix._estimator.input.columns import ColumnLimits, round_off, rounding_steps
 from sparsemix._estimator.summary import columns as summaries
-from sparsemix._stats.linear.kinds import FAR, Counts, Levels, Normals, Shares
+from sparsemix._stats.linear.kinds import Counts, Levels, Normals, Shares
 from sparsemix._warnings import warn_caller
 from sparsemix.mixture._linear._table import Categories, levelled
 
@@ -181,10 +181,10 @@ class Scale:
             return cls(0.0, 1.0, LEAST_ROUNDING)
         limits = ColumnLimits.of(observed[:, None])
         shift, spread = float(limits.middle[0]), limits.spread[0]
-        far = np.abs(values - shift) > FAR * spread
-        far = far if far.any() else values == code_of(observed)
-        if far.any():
-            warn_of_far(column, values, np.flatnonzero(far), kept)
+        far, _ = limits.far(values[:, None])
+        far = far if len(far) else np.flatnonzero(values == code_of(observed))
+        if len(far):
+            warn_of_far(column, values, far, kept)
         if not np.isfinite(spread):
             shift, spread = observed.mean(), observed.std()
         varies = spread**2 > round_off(shift**2, np.float64)
@@ -257,6 +257,13 @@ def checked(column, values):
             "column another kind in columns"
         )
     return numbers
+
+
+def check_valued(columns, codes):
+    """Refuse columns of a fit without a value; ``codes`` are those of its rows."""
+    for column, empty in zip(columns, np.isnan(codes).all(axis=0), strict=True):
+        if empty and column.levels is None:
+            raise ValueError(f"column {column.name} of X has no value; leave it out by columns=[('drop', [...])]")
 
 
 def check_whole(values, kind, names):

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 from scipy.special import gammaln
 
-from sparsemix.mixture._linear._columns import DROP, KINDS, Column, Columns, checked
+from sparsemix.mixture._linear._columns import DROP, KINDS, Column, Columns
 from sparsemix.mixture._linear._table import Categories, levelled
 
 # Texts with fewer rows for each value are names, texts or identifiers.
@@ -90,7 +90,7 @@ def kind_of(label, values):
     if texts or len(levels) == 2:
         return "categorical", None
     numbers = observed.astype(np.float64)
-    if is_numbered(label, numbers):
+    if is_numbered(label, numbers, len(levels)):
         return None, "different whole numbers: identifiers, ranks or years"
     return ("poisson" if is_count(numbers) else "diag"), None
 
@@ -108,14 +108,13 @@ def are_dates(values, levels):
     return bool(((month >= 1) & (month <= 12) & (day >= 1) & (day <= 31)).all())
 
 
-def is_numbered(label, numbers):
+def is_numbered(label, numbers, n_different):
     """Whether numbers are identifiers: whole and different, and without gaps or named so; or named "id".
 
     Measurements that are all different leave gaps. A few repetitions of a named one are rows of the same case.
     """
     if len(numbers) < NUMBERED or (numbers % 1.0).any():
         return False
-    n_different = len(np.unique(numbers))
     if n_different == len(numbers) and numbers.max() - numbers.min() < len(numbers):
         return True
     if not isinstance(label, str) or IDENTIFIER.search(label) is None:
@@ -136,7 +135,7 @@ def is_count(numbers):
 
 
 def learned(column, values):
-    """A column with its levels; raises for values that its kind does not have."""
+    """A column with its levels; raises for numbers of levels that its kind does not have."""
     if column.of.most_levels:
         found = levelled(values)
         levels = found.levels
@@ -148,6 +147,4 @@ def learned(column, values):
                 f"{'one or two' if levels else 'at least one'}, or choose another kind"
             )
         return replace(column, levels=levels)
-    if np.isnan(checked(column, values)).all():
-        raise ValueError(f"column {column.name} of X has no value; leave it out by columns=[('drop', [...])]")
     return column

@@ -11,6 +11,7 @@ from sparsemix._estimator.summary.columns import Numbers, Shares
 from sparsemix._stats.linear import Bernoulli, Mixed, Multinomial, VonMisesFisher
 from sparsemix._stats.linear.von_mises_fisher import coordinate_moments
 from sparsemix._warnings import warn_caller
+from sparsemix.mixture._linear._columns import check_valued
 from sparsemix.mixture._linear._reading import read
 from sparsemix.mixture._linear._rows import (
     BinaryRows,
@@ -184,6 +185,7 @@ class Flags:
             known = np.clip(1.0 - counts.lost / np.maximum(counts.rows, 1e-300)[:, None], 0.0, 1.0)
         return [Shares.of_flags(names, counts.means, shares, known)]
 
+
 @dataclass(frozen=True)
 class Tables:
     """Columns of several kinds, which the first check finds: ``schema`` are Columns."""
@@ -196,6 +198,7 @@ class Tables:
         schema = read(raw, params.columns) if reset else self.schema
         codes = schema.codes(raw, params.handle_unknown)
         if reset:
+            check_valued(schema.columns, codes)
             estimator._schema = schema
             if schema.guessed and not schema.plain:
                 print(f"{type(estimator).__name__}: {schema.described()}")
